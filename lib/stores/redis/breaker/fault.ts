@@ -2,46 +2,59 @@ import { StoreFault, type FaultKind } from '../../../contracts/store-fault.js';
 import { DeadlineError } from './deadline.js';
 import { databaseIn, hideLogin, isError, oneLine, type ReplyError } from '../wire/reply.js';
 
-/** States of a server in which it rejects every command, by the first word of the error reply. */
-const STATES: Readonly<Record<string, string>> = {
-  LOADING: 'is loading its data',
-  BUSY: 'is busy with a script',
-  READONLY: 'is a read-only replica',
-  OOM: 'is out of memory',
-  MISCONF: 'cannot save to its disk and accepts no writes',
-  MASTERDOWN: 'has lost its master',
-  NOREPLICAS: 'has too few replicas to accept writes',
-  CLUSTERDOWN: 'belongs to a Cluster that is down',
-  UNKILLABLE: 'is busy with a script that cannot be stopped',
-};
-
-const REFUSALS: Readonly<Record<string, string>> = {
-  NOAUTH: 'requires a password',
-  WRONGPASS: 'rejects the user name or the password',
-  DENIED: 'runs in protected mode and rejects clients of other hosts',
-};
-
 const RIGHTS = 'see "Access" in docs/operations.md';
 
-/** Within scripts, the word follows other text and a hyphen. */
-const WORDS = new RegExp(
-  `(?:^|-)(${[...Object.keys(STATES), ...Object.keys(REFUSALS), 'NOPERM'].join('|')})\\b`,
-);
+const NOT_OURS = 'holds a value that it did not write; reset the counter, or set another `prefix`';
 
-/** Messages within scripts: of Redis from 7.2 and Valkey, and of earlier versions. */
-const NOT_PERMITTED = /ACL failure in script|can't run this command|can't access at least one of the keys/;
+const ONE_NODE =
+  ' is one node of a Redis Cluster and does not serve all slots; give `redis` the URL of the node, or a Cluster of ioredis';
 
-const WRONG_PASSWORD = /^ERR (invalid password|AUTH\b|Client sent AUTH)/;
+/**
+ * Error replies by their code: the kind of the fault, and what its message states of the server. The kind decides what
+ * happens: `opensAtOnce` opens the circuit breaker; `moving` is repeated, and fails its request only; `key` fails its key;
+ * `other` fails its key, and opens the breaker after three of them.
+ */
+const REPLIES: Readonly<Record<string, readonly [kind: FaultKind, text: string]>> = {
+  LOADING: ['state', ' is loading its data'],
+  BUSY: ['state', ' is busy with a script'],
+  READONLY: ['state', ' is a read-only replica'],
+  OOM: ['state', ' is out of memory'],
+  MISCONF: ['state', ' cannot save to its disk and accepts no writes'],
+  MASTERDOWN: ['state', ' has lost its master'],
+  NOREPLICAS: ['state', ' has too few replicas to accept writes'],
+  CLUSTERDOWN: ['state', ' belongs to a Cluster that is down'],
+  UNKILLABLE: ['state', ' is busy with a script that cannot be stopped'],
+  MAXCLIENTS: ['state', ' accepts no more clients'],
+  NOAUTH: ['access', ' requires a password'],
+  WRONGPASS: ['access', ' rejects the user name or the password'],
+  DENIED: ['access', ' runs in protected mode and rejects clients of other hosts'],
+  TRYAGAIN: ['moving', ' is moving a slot, whose keys are on two servers'],
+  INVALID_STATE: ['key', `: a key of the limiter ${NOT_OURS}`],
+  MOVED: ['topology', ONE_NODE],
+  ASK: ['topology', ONE_NODE],
+  CROSSSLOT: ['topology', ONE_NODE],
+};
 
 const UNKNOWN_COMMAND =
   /(?:unknown|unsupported|unsupport) (?:redis )?command(?! called)(?: [`'"]?([\w|]+))?|unknown redis command called/i;
 
-/** Lua reads a state that the limiter has not written, or of another format. */
-const NOT_OURS = /INVALID_STATE|bad argument #\d+ to 'unpack'/;
-
 const MOVING = /^(Too many Cluster redirections\b|TRYAGAIN\b)/;
 
-const MOVED = /^(MOVED|ASK|CROSSSLOT)\b/;
+/** Replies without their code, in the order in which they are tried. */
+const TEXTS: readonly (readonly [pattern: RegExp, code: string])[] = [
+  [/^ERR (invalid password|AUTH\b|Client sent AUTH)/, 'WRONGPASS'],
+  [UNKNOWN_COMMAND, 'UNKNOWN_COMMAND'],
+  [/^ERR max number of clients/, 'MAXCLIENTS'],
+  [MOVING, 'TRYAGAIN'],
+  // Lua reads a state that the limiter has not written, or of another format.
+  [/INVALID_STATE|bad argument #\d+ to 'unpack'/, 'INVALID_STATE'],
+];
+
+/** Within scripts, the code follows other text and a hyphen. */
+const CODES = new RegExp(`(?:^|-)(${Object.keys(REPLIES).join('|')}|NOPERM)\\b`);
+
+/** Messages within scripts: of Redis from 7.2 and Valkey, and of earlier versions. */
+const NOT_PERMITTED = /ACL failure in script|can't run this command|can't access at least one of the keys/;
 
 /**
  * Returns the fault for an error: its kind, and the cause in words, without the internal terms of ioredis and without
@@ -69,46 +82,32 @@ export function faultOf(
   const { lastNodeError } = error as { lastNodeError?: unknown };
   if (isError(lastNodeError)) return faultOf(lastNodeError, server, about);
   if (MOVING.test(error.message)) return faultOfReply(error, redis, fault);
-  return isAboutConnection(error)
-    ? connectionFault(error, redis, about.clientState, about.of)
-    : fault('other', error.name, `${redis} failed: ${oneLine(error.message)}`);
+  if (!isAboutConnection(error)) {
+    return fault('other', error.name, `${redis} failed: ${oneLine(error.message)}`);
+  }
+  const { code = 'CONNECTION' } = error as { code?: string };
+  return fault('connection', code, `no connection to ${redis}${reasonOf(error, about.clientState)}`);
 }
 
 type Make = (kind: FaultKind, code: string, message: string) => StoreFault;
 
-function faultOfReply({ message, command: failed }: ReplyError, redis: string, fault: Make): StoreFault {
-  const word = NOT_PERMITTED.test(message) ? 'NOPERM' : WORDS.exec(message)?.[1];
-  if (word && STATES[word]) return fault('state', word, `${redis} ${STATES[word]} (${word})`);
-  if (word && REFUSALS[word]) return fault('access', word, `${redis} ${REFUSALS[word]} (${word})`);
-  if (word) return fault('access', word, `${redis} does not permit ${needOf(message)} (${word}); ${RIGHTS}`);
-  const database = databaseIn(failed);
-  if (database !== undefined) {
+function faultOfReply({ message, command }: ReplyError, redis: string, fault: Make): StoreFault {
+  const word = NOT_PERMITTED.test(message) ? 'NOPERM' : CODES.exec(message)?.[1];
+  const database = databaseIn(command);
+  if (!word && database !== undefined) {
     return fault('access', 'SELECT', `${redis} rejects database ${database}: ${oneLine(message)} (SELECT)`);
   }
-  if (WRONG_PASSWORD.test(message)) {
-    return fault('access', 'WRONGPASS', `${redis} ${REFUSALS['WRONGPASS']} (WRONGPASS)`);
+  const code = word ?? TEXTS.find(([pattern]) => pattern.test(message))?.[1];
+  if (code === 'NOPERM' || code === 'UNKNOWN_COMMAND') {
+    const what = code === 'NOPERM' ? `permit ${needOf(message)} (NOPERM)` : `have ${missingIn(message)}`;
+    return fault('access', code, `${redis} does not ${what}; ${RIGHTS}`);
   }
-  const [isUnknown, command] = UNKNOWN_COMMAND.exec(message) ?? [];
-  if (isUnknown) {
-    const what =
-      commandsNamed(message) ?? `the command ${command?.toUpperCase() ?? 'that the limiter needs'}`;
-    return fault('access', 'UNKNOWN_COMMAND', `${redis} does not have ${what}; ${RIGHTS}`);
+  if (code) {
+    const [kind, text] = REPLIES[code]!;
+    return fault(kind, code, `${redis}${text} (${code})`);
   }
-  if (message.startsWith('ERR max number of clients')) {
-    return fault('state', 'MAXCLIENTS', `${redis} accepts no more clients (maxclients)`);
-  }
-  if (MOVING.test(message)) {
-    return fault('moving', 'TRYAGAIN', `${redis} is moving a slot, whose keys are on two servers (TRYAGAIN)`);
-  }
-  if (NOT_OURS.test(message)) {
-    const what =
-      'a key of the limiter holds a value that it did not write; reset the counter, or set another `prefix`';
-    return fault('key', 'INVALID_STATE', `${redis}: ${what} (INVALID_STATE)`);
-  }
-  const moved = MOVED.exec(message)?.[1];
-  if (moved) return fault('topology', moved, `${nodeOfCluster(redis)} (${moved})`);
-  const code = /^-?([A-Z]{2,20})\b/.exec(message)?.[1] ?? 'ERR';
-  return fault('other', code, `${redis} answered: ${oneLine(message)}`);
+  const first = /^-?([A-Z]{2,20})\b/.exec(message)?.[1] ?? 'ERR';
+  return fault('other', first, `${redis} answered: ${oneLine(message)}`);
 }
 
 function ofAnotherType(redis: string, key: string | undefined): string {
@@ -119,7 +118,7 @@ function ofAnotherType(redis: string, key: string | undefined): string {
 
 /** Returns what is wrong with a client of one node of a Redis Cluster, and the fix. */
 export function nodeOfCluster(redis: string): string {
-  return `${redis} is one node of a Redis Cluster and does not serve all slots; give \`redis\` the URL of the node, or a Cluster of ioredis`;
+  return redis + ONE_NODE;
 }
 
 function needOf(message: string): string {
@@ -132,11 +131,15 @@ function needOf(message: string): string {
   );
 }
 
+function missingIn(message: string): string {
+  const command = UNKNOWN_COMMAND.exec(message)?.[1]?.toUpperCase();
+  return commandsNamed(message) ?? `the command ${command ?? 'that the limiter needs'}`;
+}
+
 /** Returns the commands that rights.lua appends to an error. */
 function commandsNamed(message: string): string | undefined {
   const names = /\(([A-Z]+(?:, [A-Z]+)*)\)$/.exec(message)?.[1];
-  if (names === undefined) return undefined;
-  return names.includes(',') ? `the commands ${names}` : `the command ${names}`;
+  return names && `the command${names.includes(',') ? 's' : ''} ${names}`;
 }
 
 /** Whether calls to the server are pointless until it has recovered. */
@@ -157,32 +160,34 @@ const CONNECTION_NAMES: readonly string[] = [
 ];
 
 const TIMED_OUT = 'timed out';
-
-const CLOSED = 'closed';
-
 const NO_TLS = 'what it sent is not TLS';
+const CLOSED = 'closed';
+const UNREACHABLE = 'check the host and port in `redis`, and firewalls';
 
-const NO_REDIS = 'what it sent is not the protocol of Redis';
-
-const NO_MASTER = 'no such master';
-
-const NO_SENTINEL = 'no Sentinel can be reached';
-
-/** Causes by the message of ioredis, which is preceded by its code if it has one. */
-const CAUSES: readonly (readonly [pattern: RegExp, cause: string])[] = [
-  [/^ETIMEDOUT|Socket timeout|^timeout|^Command timed out/, TIMED_OUT],
-  [/^Unknown RESP|^Protocol error/, NO_REDIS],
+/**
+ * Causes by the message of ioredis, which is preceded by its code if it has one, with the fix of an address that has never
+ * led to a connection.
+ */
+const CAUSES: readonly (readonly [pattern: RegExp, cause: string, fix?: string])[] = [
+  [/^ETIMEDOUT|Socket timeout|^timeout|^Command timed out/, TIMED_OUT, UNREACHABLE],
+  [
+    /^Unknown RESP|^Protocol error/,
+    'what it sent is not the protocol of Redis',
+    'correct the port in `redis`',
+  ],
   [/^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)/, NO_TLS],
-  [/No such master/, NO_MASTER],
+  [/No such master/, 'no such master', 'set `name` to one that the Sentinels monitor'],
   [/unknown command.*sentinel/i, 'the servers in `sentinels` are no Sentinels'],
-  [/Last error: Connection is closed/, NO_SENTINEL],
+  [
+    /Last error: Connection is closed/,
+    'no Sentinel can be reached',
+    'check the hosts and ports in `sentinels`, and firewalls',
+  ],
   [/^None of startup nodes/, 'no node can be reached, or none serves slots'],
   [/^Connection is closed/, CLOSED],
 ];
 
-const UNREACHABLE = 'check the host and port in `redis`, and firewalls';
-
-/** Fixes of an address that has never led to a connection, by the cause. */
+/** The same fixes by the code of the system. */
 const FIXES: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'no server listens there: start Redis, or correct the host and port in `redis`',
   ENOTFOUND: 'the name of the host is unknown: correct it in `redis`',
@@ -191,10 +196,6 @@ const FIXES: Readonly<Record<string, string>> = {
   ENETUNREACH: UNREACHABLE,
   ENOENT: 'there is no such Unix socket: start Redis, or correct `path` in `redis`',
   EACCES: 'the process may not use the Unix socket: change its permissions, or correct `path` in `redis`',
-  [TIMED_OUT]: UNREACHABLE,
-  [NO_REDIS]: 'correct the port in `redis`',
-  [NO_MASTER]: 'set `name` to one that the Sentinels monitor',
-  [NO_SENTINEL]: 'check the hosts and ports in `sentinels`, and firewalls',
 };
 
 /** Whether an error of ioredis means that there is no connection. */
@@ -211,30 +212,19 @@ export interface ClientState {
   readonly wasConnected: boolean;
 }
 
-/** @param clientState the state of the client, if it is known */
-function connectionFault(error: Error, redis: string, clientState?: ClientState, server = ''): StoreFault {
-  const { code = 'CONNECTION' } = error as { code?: string };
-  const cause = causeOf(error);
-  const hint = clientState && cause !== undefined ? hintFor(cause, clientState) : undefined;
-  const message = `no connection to ${redis}${cause === undefined ? '' : ` (${cause})`}`;
-  return new StoreFault('connection', code, hint ? `${message}; ${hint}` : message, { cause: error, server });
+/** Returns the cause in words, the code of the system, or the message of TLS; and the fix, if there was never a connection. */
+function reasonOf({ code = '', message }: Error & { readonly code?: string }, state?: ClientState): string {
+  const text = code === '' ? message : `${code} ${message}`;
+  const isSystem = /^E[A-Z_]+$/.test(code) && !code.startsWith('ERR_');
+  const [, known, fix = FIXES[code]] = CAUSES.find(([pattern]) => pattern.test(text)) ?? [];
+  const cause = known ?? (isSystem ? code : code === '' ? undefined : oneLine(message));
+  if (cause === undefined) return '';
+  const hint = state && !state.wasConnected ? (tlsHint(cause, state) ?? fix) : undefined;
+  return hint === undefined ? ` (${cause})` : ` (${cause}); ${hint}`;
 }
 
-/** Returns the cause in words, the code of the system, or the message of TLS. */
-function causeOf(error: Error): string | undefined {
-  const { code } = error as { code?: unknown };
-  const hasCode = typeof code === 'string';
-  const text = hasCode ? `${code} ${error.message}` : error.message;
-  const known = CAUSES.find(([pattern]) => pattern.test(text))?.[1];
-  if (known !== undefined || !hasCode) return known;
-  return /^E[A-Z_]+$/.test(code) && !code.startsWith('ERR_') ? code : oneLine(error.message);
-}
-
-/** Returns the fix of an address or of options that have never led to a connection. */
-function hintFor(cause: string, { isTls, wasConnected }: ClientState): string | undefined {
-  if (wasConnected) return undefined;
+function tlsHint(cause: string, { isTls }: ClientState): string | undefined {
   const isCut = ['ECONNRESET', 'EPIPE', CLOSED].includes(cause);
   if (isTls && (isCut || cause === TIMED_OUT || cause === NO_TLS)) return 'does the server speak TLS?';
-  if (isCut) return 'does the server expect TLS? Write rediss:// or tls: {}';
-  return FIXES[cause];
+  return isCut ? 'does the server expect TLS? Write rediss:// or tls: {}' : undefined;
 }

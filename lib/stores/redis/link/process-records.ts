@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import type { ChainableCommander } from 'ioredis';
 import type { Control } from './control.js';
 
 /** How long a record outlives its last update, in milliseconds. */
@@ -46,30 +45,29 @@ export class ProcessRecords {
    */
   async publish(record: string): Promise<Question | undefined> {
     if (this.isPublishing) return undefined;
-    const [, question] = await this.run(
-      (pipeline) => {
-        this.isPublishing = true;
-        return pipeline
-          .set(this.keyOf('process', this.id), record, 'PX', KEPT_MS)
-          .mget(this.keyOf('question'));
-      },
-      () => (this.isPublishing = false),
-    );
-    const [text] = question as [string | null];
-    return text === null ? undefined : (JSON.parse(text) as Question);
+    const [, text] = await this.control.call((redis) => {
+      this.isPublishing = true;
+      const replies = Promise.all([
+        redis.set(this.keyOf('process', this.id), record, 'PX', KEPT_MS),
+        redis.get(this.keyOf('question')),
+      ]);
+      return replies.finally(() => (this.isPublishing = false)); // also after the deadline
+    });
+    return questionIn(text);
   }
 
   /** Reads the records of all processes. */
   async read(): Promise<Records> {
-    const [, secrets, processes] = (await this.run((pipeline) =>
-      pipeline
-        .set(this.keyOf('secret'), randomBytes(32).toString('hex'), 'NX')
-        .mget(this.keyOf('secret'))
-        .zrange(this.key, '0', String(MOST_READ - 1), 'REV'),
-    )) as [unknown, [string], string[]];
+    const [, secret, processes] = await this.control.call((redis) =>
+      Promise.all([
+        redis.set(this.keyOf('secret'), randomBytes(32).toString('hex'), 'NX'),
+        redis.get(this.keyOf('secret')),
+        redis.zrange(this.key, '0', String(MOST_READ - 1), 'REV'),
+      ]),
+    );
     const ids = processes.map((process) => process.split(' ')[0]!);
     const texts = await this.textsOf('process', ids);
-    return { secret: secrets[0], texts: texts.filter((text) => text !== null) };
+    return { secret: secret!, texts: texts.filter((text) => text !== null) };
   }
 
   /**
@@ -79,23 +77,20 @@ export class ProcessRecords {
    */
   async ask(text: string): Promise<Question | undefined> {
     const question = { id: randomBytes(8).toString('hex'), text };
-    const [reply] = await this.run((pipeline) =>
-      pipeline.set(this.keyOf('question'), JSON.stringify(question), 'PX', KEPT_MS, 'NX'),
+    const reply = await this.control.call((redis) =>
+      redis.set(this.keyOf('question'), JSON.stringify(question), 'PX', KEPT_MS, 'NX'),
     );
     return reply === null ? undefined : question;
   }
 
   /** Makes room for another question. */
   async close({ id }: Question): Promise<void> {
-    const [[text]] = (await this.run((pipeline) => pipeline.mget(this.keyOf('question')))) as [
-      [string | null],
-    ];
-    if (text === null || (JSON.parse(text) as Question).id !== id) return;
-    await this.run((pipeline) => pipeline.unlink(this.keyOf('question')));
+    const text = await this.control.call((redis) => redis.get(this.keyOf('question')));
+    if (questionIn(text)?.id === id) await this.remove('question');
   }
 
   async answer({ id }: Question, text: string): Promise<void> {
-    await this.run((pipeline) => pipeline.set(this.keyOf('answer', id, this.id), text, 'PX', KEPT_MS));
+    await this.control.call((redis) => redis.set(this.keyOf('answer', id, this.id), text, 'PX', KEPT_MS));
   }
 
   /** Returns the answers of processes; `null` for one that has not answered yet. */
@@ -105,36 +100,24 @@ export class ProcessRecords {
 
   /** Removes the record of this process, and ends the access to Redis. */
   async end(): Promise<void> {
-    await this.run((pipeline) => pipeline.unlink(this.keyOf('process', this.id))).catch(() => undefined);
+    await this.remove('process', this.id).catch(() => undefined);
     this.control.close();
   }
 
   private async textsOf(kind: string, ids: readonly string[]): Promise<readonly (string | null)[]> {
     if (ids.length === 0) return [];
-    const [texts] = await this.run((pipeline) => pipeline.mget(...ids.map((id) => this.keyOf(kind, id))));
-    return texts as (string | null)[];
+    return this.control.call((redis) => redis.mget(ids.map((id) => this.keyOf(kind, id))));
+  }
+
+  private async remove(...parts: readonly string[]): Promise<void> {
+    await this.control.call((redis) => redis.unlink(this.keyOf(...parts)));
   }
 
   private keyOf(...parts: readonly string[]): string {
     return [this.key, ...parts].join(':');
   }
+}
 
-  /**
-   * @param settled called after the replies, also those after the deadline
-   * @throws the first error of the commands, or a DeadlineError
-   */
-  private async run(
-    add: (pipeline: ChainableCommander) => ChainableCommander,
-    settled?: () => void,
-  ): Promise<unknown[]> {
-    const replies = await this.control.call((redis) => {
-      const exec = add(redis.pipeline()).exec();
-      if (settled) exec.then(settled, settled);
-      return exec;
-    });
-    return (replies ?? []).map(([error, result]) => {
-      if (error) throw error;
-      return result;
-    });
-  }
+function questionIn(text: string | null): Question | undefined {
+  return text === null ? undefined : (JSON.parse(text) as Question);
 }
