@@ -1,12 +1,13 @@
 import { escaped } from '../contracts/shown.js';
 
-const MESSAGES: Readonly<Record<RateLimitStoreError['operation'], (reason: string) => string>> = {
-  block: (reason) => notConfirmed('block', reason),
-  reset: (reason) => notConfirmed('reset', reason),
-  change: (reason) =>
-    `live rules: the source did not confirm the change (${reason}). It may have been made: check with rules.get().`,
-  read: (reason) => `live rules: the source could not be read (${reason}).`,
-};
+const HERE = 'It applies in this process only; repeat it when the store is available again.';
+
+function messageOf(operation: RateLimitStoreError['operation'], reason: string): string {
+  if (operation === 'read') return `live rules: the source could not be read (${reason}).`;
+  return operation === 'change'
+    ? `live rules: the source did not confirm the change (${reason}). It may have been made: check with rules.get().`
+    : `${operation}: the store did not confirm it (${reason}). ${HERE}`;
+}
 
 /**
  * Thrown by `block` and `reset` when Redis did not confirm the operation, and by the methods of live rules when their
@@ -24,7 +25,7 @@ export class RateLimitStoreError extends Error {
     readonly operation: 'block' | 'reset' | 'change' | 'read',
     cause: unknown,
   ) {
-    super(MESSAGES[operation](escaped(cause instanceof Error ? cause.message : String(cause))), { cause });
+    super(messageOf(operation, escaped(cause instanceof Error ? cause.message : String(cause))), { cause });
   }
 }
 
@@ -42,8 +43,4 @@ export async function confirmed<Result>(
   } catch (error) {
     throw new RateLimitStoreError(operation, error);
   }
-}
-
-function notConfirmed(operation: string, reason: string): string {
-  return `${operation}: the store did not confirm it (${reason}). It applies in this process only; repeat it when the store is available again.`;
 }

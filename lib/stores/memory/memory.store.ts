@@ -243,13 +243,9 @@ export class MemoryStore implements BaseStore {
   }
 
   private keep(counter: Counter, next: Next<unknown>, now: number): void {
-    this.entries.set(
-      counter,
-      next.state,
-      now + next.expiresAfter,
-      counter.algorithm.sizeOf?.(next.state) ?? 1,
-    );
-    if (next.granted) this.reportTurns(next.granted);
+    const { state, expiresAfter, granted } = next;
+    this.entries.set(counter, state, now + expiresAfter, counter.algorithm.sizeOf?.(state) ?? 1);
+    if (granted) this.reportTurns(granted);
   }
 
   private beginBlock({ block }: Hit, step: BlockableStep, now: number): void {

@@ -1,7 +1,7 @@
 import { shown, withoutPassword } from '../../contracts/shown.js';
 import { isIPv6 } from 'node:net';
 import { type RedisConnectionOptions, closestRedisOption, isRedisOption } from './redis-option-names.js';
-import type { OptionCheck } from '../../contracts/options.js';
+import { FROM_ONE, integer, type OptionCheck } from '../../contracts/options.js';
 import { problem } from '../../contracts/rate-limit-config.error.js';
 
 const REDIS_ALLOWED =
@@ -31,22 +31,34 @@ function urlProblems(given: string): string[] {
   return db === null || /^\d+$/.test(db) ? [] : [`${got}, whose \`db\` is not the number of a database`];
 }
 
-/** Returns what is wrong with the server in ioredis options: ioredis would connect to localhost:6379, or not at all. */
+/** The parts of an address in ioredis options: with other values, ioredis would connect to localhost:6379, or not at all. */
+const ADDRESS = {
+  host: {
+    allowed: 'the name or address of a host',
+    accepts: (host) => typeof host === 'string' && (isIPv6(host) || /^[^\s:/?#@]+$/.test(host)),
+  },
+  port: integer(1, 65_535),
+  path: { allowed: 'the path of a unix socket', accepts: (socket) => !String(socket).includes('://') },
+  db: {
+    ...FROM_ONE,
+    allowed: 'an integer from 0',
+    accepts: (db) => Number.isInteger(db) && (db as number) >= 0,
+  },
+} satisfies Record<string, OptionCheck>;
+
 function addressProblems(path: string, options: RedisConnectionOptions): string[] {
-  const { host, port, path: socket, sentinels, db } = options;
+  const partProblems = (of: string, name: keyof typeof ADDRESS, value: unknown): string[] => {
+    const { allowed, accepts, read }: OptionCheck = ADDRESS[name];
+    if (value === undefined || accepts(read ? read(value) : value)) return [];
+    return [`${of}.${name}: got ${shown(value)}; ${fixOf(value, allowed)}`];
+  };
+  const names = Object.keys(ADDRESS) as (keyof typeof ADDRESS)[];
   return [
-    ...hostProblems(`${path}.host`, host),
-    ...(port === undefined || isPort(port)
-      ? []
-      : [`${path}.port: got ${shown(port)}; allowed: an integer from 1 to 65535`]),
-    ...(socket?.includes('://')
-      ? [`${path}.path: got ${shown(socket)}; ${fixOf(socket, 'the path of a unix socket')}`]
-      : []),
-    ...(sentinels ?? []).flatMap((sentinel, index) =>
-      hostProblems(`${path}.sentinels[${index}].host`, sentinel.host),
+    ...names.flatMap((name) => partProblems(path, name, options[name])),
+    ...(options.sentinels ?? []).flatMap(({ host }, at) =>
+      partProblems(`${path}.sentinels[${at}]`, 'host', host),
     ),
     ...sentinelProblems(path, options),
-    ...databaseProblems(`${path}.db`, db),
   ];
 }
 
@@ -62,36 +74,11 @@ function sentinelProblems(path: string, { sentinels, name, host, port }: RedisCo
   return [`${path}.name: ${given}; allowed: the name of the master that the Sentinels monitor`];
 }
 
-/** Returns what is wrong with a database number that ioredis would treat as 0. */
-function databaseProblems(path: string, db: unknown): string[] {
-  const isDatabase = db === undefined || (typeof db === 'number' ? isCount(db) : isDigits(db));
-  return isDatabase ? [] : [`${path}: got ${shown(db)}; allowed: an integer from 0`];
-}
-
-function hostProblems(path: string, host: unknown): string[] {
-  if (host === undefined) return [];
-  if (typeof host === 'string' && (isIPv6(host) || /^[^\s:/?#@]+$/.test(host))) return [];
-  return [`${path}: got ${shown(host)}; ${fixOf(host, 'the name or address of a host')}`];
-}
-
 function fixOf(given: unknown, allowed: string): string {
   if (typeof given !== 'string') return `allowed: ${allowed}`;
   if (urlProblems(given).length === 0) return `write redis: ${shown(given)}`;
   const [, host, port] = /^([\w.-]+):(\d+)$/.exec(given) ?? [];
   return host === undefined ? `allowed: ${allowed}` : `write redis: { host: "${host}", port: ${port} }`;
-}
-
-function isPort(port: unknown): boolean {
-  const number = isDigits(port) ? Number(port) : port;
-  return Number.isInteger(number) && (number as number) >= 1 && (number as number) <= 65_535;
-}
-
-function isCount(value: number): boolean {
-  return Number.isInteger(value) && value >= 0;
-}
-
-function isDigits(value: unknown): value is string {
-  return typeof value === 'string' && /^\d+$/.test(value);
 }
 
 /** An ioredis client or Cluster that you own. It is duplicated, never changed and never closed. */

@@ -13,11 +13,10 @@ import type {
 } from '../../contracts/base-store.js';
 import { Adjuster } from './wire/adjuster.js';
 import { Announcements, changesOf, turnsOf } from './link/announcements.js';
-import { announcersOf, ChannelRights } from './link/channel.js';
 import { Batches, Split } from './wire/batches.js';
 import { forEachPart } from './wire/bounded-calls.js';
 import { Call, resetKey, type CallClock } from './wire/call.js';
-import { CallQueues, TimedCalls } from './breaker/call-queue.js';
+import { CallQueue, CallQueues, TimedCalls } from './breaker/call-queue.js';
 import { CircuitBreaker, OpenCalls } from './breaker/circuit-breaker.js';
 import { ClientFaults, CurrentClient } from './link/current-client.js';
 import { Deadline } from './breaker/deadline.js';
@@ -65,7 +64,6 @@ export class RedisStore implements BaseStore, SharedStore {
   private readonly heartbeats: Heartbeats;
   private readonly oldLibraries: OldLibraries;
   private readonly announcements: Announcements;
-  private readonly rights = new ChannelRights();
   private readonly now: CallClock;
   private compareClocks: ((aheadMs: number) => void) | undefined;
   private closing: Promise<void> | undefined;
@@ -88,13 +86,13 @@ export class RedisStore implements BaseStore, SharedStore {
     // A call: compose(openCalls, circuitBreaker, queue, deadline)(functions)
     this.functions = new Functions(current, lua);
     this.timed = new TimedCalls(this.functions, deadline, current);
-    const queues = new CallQueues(this.timed, deadline, LONGEST_WAIT * timeout);
+    const queues = new CallQueues(() => new CallQueue(this.timed, deadline, LONGEST_WAIT * timeout));
     const moving = new MovingSlots(queues);
     this.breaker = new CircuitBreaker(queues, moving, new Probes(this.timed, current), current, faults);
     this.calls = new OpenCalls(this.breaker, current, connectTimeout);
 
     // A request: compose(split, batch)(call)
-    this.announcements = new Announcements(announcersOf(current, redis, subscriber), current, this.rights);
+    this.announcements = new Announcements(current, redis, subscriber);
     this.adjuster = new Adjuster(this.calls, current, this.announcements, this.now, this.clock);
     this.batches = new Batches(this.calls, new LostCalls(this.adjuster), current, faults, this.now);
     this.split = new Split(this.batches, this, timeout);
@@ -220,7 +218,7 @@ export class RedisStore implements BaseStore, SharedStore {
    * @internal
    */
   get hidesInfo(): boolean {
-    return this.current.client.options?.enableReadyCheck === false;
+    return this.current.client.options.enableReadyCheck === false;
   }
 
   /**
@@ -238,7 +236,7 @@ export class RedisStore implements BaseStore, SharedStore {
    * @internal
    */
   watchRefusals(listener: (fault: StoreFault) => void): void {
-    this.rights.watch(listener);
+    this.announcements.watchRefusals(listener);
   }
 
   async ready(trial?: (subject: string) => readonly Hit[]): Promise<void> {

@@ -101,26 +101,18 @@ const OVERLOADED = 'more calls wait for Redis than it answers';
 export class CallQueues implements Caller {
   private readonly queues = new Map<string, CallQueue>();
 
-  /** The parameters are those of `CallQueue`. */
-  constructor(
-    private readonly next: Caller,
-    private readonly time: { readonly now: number },
-    private readonly longestWaitMs: number,
-  ) {}
+  constructor(private readonly open: () => CallQueue) {}
 
   run(call: Call): Promise<unknown> {
-    return (this.queues.get(call.server) ?? this.open(call.server)).run(call);
+    const { server } = call;
+    let queue = this.queues.get(server);
+    if (!queue) this.queues.set(server, (queue = this.open()));
+    return queue.run(call);
   }
 
   /** Rejects the calls to a server that are not written yet. */
   refuse(server: string, error: unknown): void {
     this.queues.get(server)?.refuse(error);
-  }
-
-  private open(server: string): CallQueue {
-    const queue = new CallQueue(this.next, this.time, this.longestWaitMs);
-    this.queues.set(server, queue);
-    return queue;
   }
 }
 

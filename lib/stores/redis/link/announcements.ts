@@ -1,9 +1,20 @@
 import { LRUCache } from 'lru-cache';
 import type { Follower, TurnFollower } from '../../../contracts/base-store.js';
-import { type Announcer, type Announcers, TRIAL, type ChannelRights } from './channel.js';
-import type { CurrentClient } from './current-client.js';
+import type { StoreFault } from '../../../contracts/store-fault.js';
+import { faultOf } from '../breaker/fault.js';
 import { Deadline } from '../breaker/deadline.js';
-import { Subscriber, type SubscriberListener } from './subscriber.js';
+import type { RedisConnection } from '../redis-option.js';
+import type { Bounds } from './bounded-options.js';
+import { connect, connectToNode, type StoreClient } from './connection.js';
+import type { CurrentClient } from './current-client.js';
+import { serverOf } from './topology.js';
+import { Subscriber } from './subscriber.js';
+
+/** The message that tries whether the server publishes. */
+const TRIAL = '';
+
+/** The codes of a server that does not permit this user to subscribe or to publish. */
+const NOT_PERMITTED: readonly string[] = ['NOPERM', 'UNKNOWN_COMMAND'];
 
 /** Prefix of the key in the message of a reset. No key begins with it. */
 const RESET = ' ';
@@ -11,22 +22,39 @@ const RESET = ' ';
 /** Within this time, the other masters of a Cluster repeat a message of one master. */
 const ECHO_MS = 1000;
 
-/** Reports changes by other processes to followers, and whether all changes are reported. */
+/** A server that announces changes. */
+interface Announcer {
+  /** Opens a connection to subscribe with. */
+  open(): StoreClient;
+  /** The connection that runs the Lua, whose rights decide whether changes are announced. */
+  readonly client: StoreClient;
+}
+
+/**
+ * Reports changes by other processes to followers, and whether all changes are reported: not if a server does not permit
+ * the limiter's user to publish or to subscribe. See docs/adr/0054-changes-that-are-not-reported.md.
+ */
 export class Announcements {
   private readonly followers = new Map<string, Set<Follower>>();
   private readonly subscribers = new Map<string, Subscriber>();
   /** The server that announced a reset first, by key. */
   private readonly resets = new LRUCache<string, string>({ max: 1000, ttl: ECHO_MS });
+  private readonly refused: ((fault: StoreFault) => void)[] = [];
+  private readonly keyPrefix: string;
   private isWatching = false;
 
-  private readonly keyPrefix: string;
-
+  /** @param bounds those of the connections to subscribe with */
   constructor(
-    private readonly announcers: Announcers,
     private readonly current: CurrentClient,
-    private readonly rights: ChannelRights,
+    private readonly redis: RedisConnection,
+    private readonly bounds: Bounds,
   ) {
     this.keyPrefix = current.keyPrefix;
+  }
+
+  /** Calls back each time that a server does not permit to publish or to subscribe. */
+  watchRefusals(listener: (fault: StoreFault) => void): void {
+    this.refused.push(listener);
   }
 
   /** @param name the channel, without the user's `keyPrefix` */
@@ -36,7 +64,7 @@ export class Announcements {
     this.followers.set(channel, (known ?? new Set()).add(follower));
     for (const subscriber of this.subscribers.values()) void subscriber.subscribe(channel);
     if (this.isWatching) this.update();
-    else this.announcers.watch(() => this.update());
+    else this.current.watch((client) => this.watch(client));
     this.isWatching = true;
   }
 
@@ -87,13 +115,8 @@ export class Announcements {
    * @param within how long to wait for the servers, in milliseconds
    */
   async tryToPublish(names: readonly string[], within: number): Promise<void> {
-    const { rights } = this;
-    const trials = [...this.announcers.all()].flatMap(([address, announcer]) =>
-      names.map((name) =>
-        rights
-          .tryToPublish(address, announcer, this.keyPrefix + name)
-          .catch((error: unknown) => rights.failed(address, error)),
-      ),
+    const trials = [...this.announcers].flatMap(([address, { client }]) =>
+      names.map((name) => publish(client, address, this.keyPrefix + name).catch(this.failed(address))),
     );
     await new Deadline(within).within(Promise.all(trials)).catch(() => undefined);
   }
@@ -113,10 +136,27 @@ export class Announcements {
     return !this.keyPrefix.includes('{');
   }
 
+  /** Each server that announces changes, by address; `''` if there is only one: each master announces its own changes. */
+  private get announcers(): ReadonlyMap<string, Announcer> {
+    const { bounds } = this;
+    const { client } = this.current;
+    if (!client.isCluster) return new Map([['', { client, open: () => connect(this.redis, bounds) }]]);
+    const masters = client.nodes!('master').map(
+      (node) => [serverOf(node), { client: node, open: () => connectToNode(node, bounds) }] as const,
+    );
+    return new Map(masters);
+  }
+
+  private watch(client: StoreClient): void {
+    this.update();
+    if (!client.isCluster) return;
+    for (const event of ['+node', '-node', 'refresh']) client.on(event, () => this.update());
+  }
+
   /** Subscribes to every current server, and ends the subscriptions to others. */
   private update(): void {
     if (this.followers.size === 0) return;
-    const servers = this.announcers.all();
+    const servers = this.announcers;
     for (const [address, subscriber] of this.subscribers) {
       if (servers.has(address)) continue;
       subscriber.close();
@@ -130,14 +170,20 @@ export class Announcements {
   }
 
   private subscriberOf(address: string, announcer: Announcer): Subscriber {
-    const listener: SubscriberListener = {
+    return new Subscriber(announcer.open(), this.followers, {
+      tryToPublish: (channel) => publish(announcer.client, address, channel),
       message: (channel, text) => this.heard(address, channel, text),
       changed: (channels) => this.trust(channels),
-      failed: (error) => this.rights.failed(address, error),
+      failed: this.failed(address),
+    });
+  }
+
+  /** Returns the listener of errors of a server, which reports those of a missing right. */
+  private failed(address: string): (error: unknown) => void {
+    return (error) => {
+      const fault = faultOf(error, address);
+      if (isRefusal(fault)) for (const listener of this.refused) listener(fault);
     };
-    return new Subscriber(announcer.open(), this.followers, listener, (channel) =>
-      this.rights.tryToPublish(address, announcer, channel),
-    );
   }
 
   private heard(address: string, channel: string, message: string): void {
@@ -172,4 +218,15 @@ export function changesOf(prefix: string): string {
 /** Returns the channel of the turns of leases that a process waits for. */
 export function turnsOf(prefix: string, instance: string): string {
   return `${prefix}turns:${instance}`;
+}
+
+/** Fails only if the server does not permit it: any other error also stops the calls that announce changes. */
+async function publish(client: StoreClient, address: string, channel: string): Promise<void> {
+  await client.publish(channel, TRIAL).catch((error: unknown) => {
+    if (isRefusal(faultOf(error, address))) throw error;
+  });
+}
+
+function isRefusal({ code }: StoreFault): boolean {
+  return NOT_PERMITTED.includes(code);
 }

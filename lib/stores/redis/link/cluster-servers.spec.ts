@@ -10,7 +10,7 @@ function openCluster() {
     uncork: () => void noted.push(`uncork ${name}`),
   });
   const masters = [{ stream: socket('a') }, { stream: undefined }, { stream: socket('b') }];
-  const client = { nodes: () => masters } as unknown as StoreClient;
+  const client = { nodes: () => masters, options: {} } as unknown as StoreClient;
   return { noted, servers: new ClusterServers(client) };
 }
 

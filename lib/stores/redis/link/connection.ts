@@ -7,77 +7,55 @@ import type { ReplyError } from '../wire/reply.js';
 import type { ClientState } from '../breaker/fault.js';
 
 /** The part of an ioredis client or Cluster that the store uses. */
-export interface StoreClient {
-  readonly status: string;
+export type StoreClient = Omit<Redis, 'isCluster' | 'options' | 'stream'> & {
   readonly isCluster?: boolean;
-  readonly options?: {
+  /** With the options of a Cluster for its nodes. */
+  readonly options: Omit<RedisOptions, 'keyPrefix'> & {
     readonly keyPrefix?: string | Buffer | undefined;
-    readonly host?: string | undefined;
-    readonly port?: number | undefined;
-    enableReadyCheck?: boolean | undefined;
-    readonly path?: string | undefined;
-    readonly sentinels?: unknown;
-    readonly name?: string | undefined;
-    readonly tls?: unknown;
-    /** The options of a Cluster for its nodes. */
-    readonly redisOptions?: { readonly tls?: unknown } | undefined;
+    readonly redisOptions?: RedisOptions;
   };
-  defineCommand(name: string, definition: { lua: string }): void;
-  ping(): Promise<string>;
-  quit(): Promise<unknown>;
   /** The connections of a Cluster. */
   nodes?(role: 'master'): readonly StoreClient[];
+  /** For each slot of a Cluster the addresses of its servers, the master first. */
+  readonly slots?: readonly (readonly string[])[];
   /** The socket, while there is one. */
   readonly stream?: { cork(): void; uncork(): void } | undefined;
-  on(event: 'error', listener: (error: Error) => void): unknown;
-  on(event: 'connect' | 'ready' | 'close' | 'end', listener: () => void): unknown;
-  off(event: 'error', listener: (error: Error) => void): unknown;
-  off(event: 'ready' | 'close' | 'end', listener: () => void): unknown;
-  once(event: 'ready' | 'close' | 'end', listener: () => void): unknown;
-  disconnect(reconnect?: boolean): void;
-}
+};
 
 /**
  * Opens a connection for the store on which every wait is bounded: a command gets a reply, fails, or times out after
  * `timeout` milliseconds. It is never queued and never sent twice.
  */
 export function connect(redis: RedisConnection, bounds: Bounds): StoreClient {
-  const client = opened(redis, bounds);
-  readyWithoutInfo(client);
+  const client = opened(redis, bounds) as StoreClient;
+  forEachNode(client, readyWithoutInfo);
   return client;
 }
 
-function opened(redis: RedisConnection, bounds: Bounds): StoreClient {
+function opened(redis: RedisConnection, bounds: Bounds): unknown {
   const bounded = boundedOptions(bounds);
   if (typeof redis === 'string') return new Redis(boundedUrl(redis, bounded), bounded);
   if (!isUserClient(redis)) return new Redis({ ...(redis as RedisOptions), ...bounded });
-  const duplicate = redis.duplicate.bind(redis) as (...args: unknown[]) => StoreClient;
+  const duplicate = redis.duplicate.bind(redis) as (...args: unknown[]) => unknown;
   if (!redis.isCluster) return duplicate(bounded);
-  const { options = {}, startupNodes = [] } = redis as UserCluster;
+  const { options = {}, startupNodes = [] } = redis as {
+    readonly options?: ClusterOptions;
+    readonly startupNodes?: readonly unknown[];
+  };
   return duplicate(boundedNodes(startupNodes, bounded), boundedCluster(bounded, options.redisOptions));
 }
 
-/** The part of an ioredis Cluster that is needed to duplicate it. */
-interface UserCluster {
-  readonly options?: ClusterOptions;
-  readonly startupNodes?: readonly unknown[];
-}
-
-/** A connection of a Cluster to one of its nodes. */
-export interface ClusterNode extends StoreClient {
-  readonly options: { readonly host?: string; readonly port?: number };
-  duplicate(options: RedisOptions): StoreClient;
-}
-
 /** Opens another connection to a node of a Cluster, with the same bounds. */
-export function connectToNode(node: ClusterNode, bounds: Bounds): StoreClient {
-  const client = node.duplicate(boundedOptions(bounds));
+export function connectToNode(node: StoreClient, bounds: Bounds): StoreClient {
+  const client = node.duplicate(boundedOptions(bounds)) as StoreClient;
   readyWithoutInfo(client);
   return client;
 }
 
-interface ConnectsToNodes {
-  on(event: '+node', listener: (node: StoreClient) => void): unknown;
+/** Calls back with a client; if it is a Cluster, with each of its nodes as it is found. */
+function forEachNode(client: StoreClient, use: (node: StoreClient) => void): void {
+  if (client.isCluster) client.on('+node', use);
+  else use(client);
 }
 
 /**
@@ -85,12 +63,8 @@ interface ConnectsToNodes {
  * loading its data: otherwise it would close each connection. A call to a server that is loading reports this itself.
  */
 function readyWithoutInfo(client: StoreClient): void {
-  if (client.isCluster) {
-    (client as unknown as ConnectsToNodes).on('+node', readyWithoutInfo);
-    return;
-  }
   client.on('error', (error) => {
-    if (hidesInfo(error)) client.options!.enableReadyCheck = false;
+    if (hidesInfo(error)) client.options.enableReadyCheck = false;
   });
 }
 
@@ -104,19 +78,17 @@ function hidesInfo(error: ReplyError): boolean {
  * process was busy and has not read a reply yet.
  */
 export function boundHandshake(client: StoreClient): void {
-  if (client.isCluster) {
-    (client as unknown as ConnectsToNodes).on('+node', boundHandshake);
-    return;
-  }
-  const options = client.options as { socketTimeout?: number };
-  const { socketTimeout } = options;
-  if (socketTimeout === undefined) return;
-  client.on('ready', () => (options.socketTimeout = LONGEST_TIMER_MS));
-  client.on('close', () => (options.socketTimeout = socketTimeout));
+  forEachNode(client, (node) => {
+    const { options } = node;
+    const { socketTimeout } = options;
+    if (socketTimeout === undefined) return;
+    node.on('ready', () => (options.socketTimeout = LONGEST_TIMER_MS));
+    node.on('close', () => (options.socketTimeout = socketTimeout));
+  });
 }
 
 /** Returns the address of a client's server, for messages; empty for a Cluster. */
-export function addressOf({ isCluster, options = {} }: StoreClient): string {
+export function addressOf({ isCluster, options }: StoreClient): string {
   const { host, port, path, sentinels, name, tls } = options;
   if (isCluster) return '';
   if (sentinels) return `Sentinel "${name}"`;
@@ -180,7 +152,7 @@ export class ConnectionState implements ClientState {
   private isExplained = false;
 
   constructor(private readonly client: StoreClient) {
-    const { tls, redisOptions } = client.options ?? {};
+    const { tls, redisOptions } = client.options;
     this.isTls = Boolean(tls ?? redisOptions?.tls);
     endIfRefused(client, (refusal) => (this.refusal = refusal));
     this.wasConnected = this.isReady; // A Cluster that a URL led to is connected already.

@@ -64,7 +64,7 @@ export class CurrentClient {
     boundHandshake(this.client);
     this.cluster = clusterServersOf(this.client);
     this.connection = new ConnectionState(this.client);
-    this.keyPrefix = String(this.client.options?.keyPrefix ?? '');
+    this.keyPrefix = String(this.client.options.keyPrefix ?? '');
     // A node rejects any database other than 0, and the connection ends before its role can be queried.
     this.client.on('error', ({ message }) => {
       if (message.includes('SELECT is not allowed in cluster mode')) this.isNode = true;

@@ -1,28 +1,18 @@
 import { every, type Timer } from '../../../contracts/timer.js';
 import type { StoreClient } from './connection.js';
 
-/** A separate connection, since a subscribed connection cannot send other commands. */
-export interface SubscriberClient extends StoreClient {
-  subscribe(...channels: string[]): Promise<unknown>;
-  unsubscribe(...channels: string[]): Promise<unknown>;
-  on(event: 'message', listener: (channel: string, message: string) => void): unknown;
-  on(event: 'error', listener: (error: Error) => void): unknown;
-  on(event: 'connect' | 'ready' | 'close', listener: () => void): unknown;
-}
-
 const PING_EVERY_MS = 1000;
 
-/** Receives what a subscriber reports. */
+/** What a subscriber needs of its server, and what it reports. */
 export interface SubscriberListener {
+  /** Fails if the server would not publish changes on a channel. */
+  tryToPublish(channel: string): Promise<unknown>;
   message(channel: string, message: string): void;
   /** Called when messages on these channels start or stop to arrive. */
   changed(channels: readonly string[]): void;
   /** Receives the error if the user may not subscribe to a channel, or may not publish on it. */
   failed(error: unknown): void;
 }
-
-/** Fails if the server would not publish changes on a channel. */
-type TryPublish = (channel: string) => Promise<unknown>;
 
 /** Subscribes to channels on one server, and tracks on which of them every message arrives. */
 export class Subscriber {
@@ -31,12 +21,14 @@ export class Subscriber {
   private readonly pinging: Timer;
   private isClosed = false;
 
-  /** @param channels the channels to subscribe to after each connection */
+  /**
+   * @param client a separate connection, since a subscribed connection cannot send other commands
+   * @param channels the channels to subscribe to after each connection
+   */
   constructor(
-    private readonly client: SubscriberClient,
+    private readonly client: StoreClient,
     private readonly channels: { keys(): Iterable<string> },
     private readonly listener: SubscriberListener,
-    private readonly tryPublish: TryPublish,
   ) {
     client.on('error', () => undefined); // 'close' follows
     client.on('message', (channel, message) => listener.message(channel, message));
@@ -55,7 +47,7 @@ export class Subscriber {
   async subscribe(channel: string): Promise<void> {
     this.failed.delete(channel);
     try {
-      await Promise.all([this.client.subscribe(channel), this.tryPublish(channel)]);
+      await Promise.all([this.client.subscribe(channel), this.listener.tryToPublish(channel)]);
       if (!this.isClosed) this.heard.add(channel);
     } catch (error) {
       this.heard.delete(channel);

@@ -1,4 +1,4 @@
-import { Cluster, type RedisOptions } from 'ioredis';
+import { Cluster } from 'ioredis';
 import { StoreFault } from '../../../contracts/store-fault.js';
 import { addressOf, type StoreClient } from './connection.js';
 import { nodeOfCluster } from '../breaker/fault.js';
@@ -7,22 +7,14 @@ import calculateSlot from 'cluster-key-slot';
 
 const SLOTS = 16_384;
 
-/** The part of an ioredis client that reports the role of its server. */
-interface Scout extends StoreClient {
-  info(): Promise<string>;
-  cluster(subcommand: 'SLOTS'): Promise<unknown>;
-}
-
 /** The role of a server: `node` of a Redis Cluster, or `sentinel` with the name of a master that it monitors. */
 export type ServerRole =
   { readonly kind: 'server' | 'node' } | { readonly kind: 'sentinel'; readonly master: string | undefined };
 
-type SlotRange = readonly [first: number, last: number, master: readonly [host: string, port: number]];
-
 /** Returns the role of a client's server. Without the right to INFO, only a node of a Cluster reports its slots. */
 export async function roleOf(client: StoreClient): Promise<ServerRole> {
-  const info = await (client as Scout).info().catch(() => undefined);
-  if (info === undefined) return slotsOf(client).then(() => ({ kind: 'node' }));
+  const info = await client.info().catch(() => undefined);
+  if (info === undefined) return client.cluster('SLOTS').then(() => ({ kind: 'node' }));
   if (/^cluster_enabled:1/m.test(info)) return { kind: 'node' };
   if (!/^(redis|server)_mode:sentinel/m.test(info)) return { kind: 'server' };
   return { kind: 'sentinel', master: /^master0:name=([^,]*),/m.exec(info)?.[1] };
@@ -30,19 +22,15 @@ export async function roleOf(client: StoreClient): Promise<ServerRole> {
 
 /** Whether no node of a Redis Cluster serves any slot, according to this node. */
 export async function servesNoSlots(client: StoreClient): Promise<boolean> {
-  return (await slotsOf(client)).length === 0;
+  return (await client.cluster('SLOTS')).length === 0;
 }
 
 /** Whether a node of a Redis Cluster serves all slots alone. */
 export async function servesAllSlots(client: StoreClient): Promise<boolean> {
-  const ranges = await slotsOf(client);
-  const masters = new Set(ranges.map(([, , [host, port]]) => `${host}:${port}`));
+  const ranges = await client.cluster('SLOTS');
+  const masters = new Set(ranges.map(([, , master]) => `${master?.[0]}:${master?.[1]}`));
   const served = ranges.reduce((sum, [first, last]) => sum + last - first + 1, 0);
   return masters.size === 1 && served === SLOTS;
-}
-
-async function slotsOf(client: StoreClient): Promise<readonly SlotRange[]> {
-  return (await (client as Scout).cluster('SLOTS')) as readonly SlotRange[];
 }
 
 /**
@@ -51,7 +39,7 @@ async function slotsOf(client: StoreClient): Promise<readonly SlotRange[]> {
  * @throws StoreFault if the options cannot lead to a Cluster
  */
 export function clusterOf(client: StoreClient): RedisConnection {
-  const { host, port, path, db, sentinels, ...redisOptions } = client.options as RedisOptions;
+  const { host, port, path, db, sentinels, ...redisOptions } = client.options;
   if (path !== undefined || sentinels) throw oneOfSeveral(client);
   if (db) throw fault(`got database ${db}; a Redis Cluster has only database 0`);
   return new Cluster([{ host: host!, port: port! }], {
@@ -69,7 +57,7 @@ export function oneOfSeveral(client: StoreClient): StoreFault {
 
 /** Returns the fault of a client whose server is a Sentinel. */
 export function noServer(client: StoreClient, master = 'mymaster'): StoreFault {
-  const { host, port } = client.options ?? {};
+  const { host, port } = client.options;
   const fix = `redis: { sentinels: [{ host: ${JSON.stringify(host)}, port: ${port} }], name: ${JSON.stringify(master)} }`;
   return new StoreFault(
     'topology',
@@ -88,15 +76,19 @@ function fault(message: string): StoreFault {
   return new StoreFault('topology', 'MOVED', message);
 }
 
+/** Returns the address that identifies a node of a Redis Cluster. */
+export function serverOf({ options: { host, port } }: StoreClient): string {
+  return `${host}:${port}`;
+}
+
 /** The servers of a Redis Cluster, which runs a script only on keys of one slot. */
 export class ClusterServers {
   /** Returns the slot of the key on the server, where the user's `keyPrefix` may contain a hash tag. */
   readonly slotOf: (key: string) => number;
 
-  /** @param client with `slots`: for each slot the addresses of its servers, the master first */
-  constructor(private readonly client: StoreClient & { readonly slots?: readonly (readonly string[])[] }) {
+  constructor(private readonly client: StoreClient) {
     // Only a prefix with braces changes the slot of a key.
-    const prefix = String(client.options?.keyPrefix ?? '');
+    const prefix = String(client.options.keyPrefix ?? '');
     this.slotOf = prefix.includes('{') ? (key) => calculateSlot(prefix + key) : calculateSlot;
   }
 
@@ -137,8 +129,7 @@ export class ClusterServers {
   /** Closes the connection to a server; a new one is opened. */
   hangUp(server: string): void {
     for (const node of this.client.nodes?.('master') ?? []) {
-      const { host, port } = node.options ?? {};
-      if (`${host}:${port}` === server) node.disconnect(true);
+      if (serverOf(node) === server) node.disconnect(true);
     }
   }
 }

@@ -20,9 +20,18 @@ import { REDIS, type RedisConnection } from '../redis-option.js';
 import beatRules from './beat-rules.lua.js';
 import confirmRules from './confirm-rules.lua.js';
 import loadRules from './load-rules.lua.js';
-import { changeText, fieldOf, readRecord, recordText } from './rule-text.js';
+import {
+  changeText,
+  CONFIRM,
+  fieldOf,
+  keptParts,
+  LOSSES,
+  readRecord,
+  recordText,
+  rulesOf,
+  type VersionParts,
+} from './rule-text.js';
 import writeRule from './write-rule.lua.js';
-import { LOSSES, type VersionParts, CONFIRM, keptParts, rulesOf } from './commands.js';
 
 /** The options of a `RedisRuleSource`. */
 export interface RedisRuleSourceOptions {

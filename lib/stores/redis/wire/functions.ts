@@ -2,7 +2,8 @@ import type { Call, Caller } from './call.js';
 import type { StoreClient } from '../link/connection.js';
 import { wasNotExecuted } from '../breaker/deadline.js';
 import type { CurrentClient } from '../link/current-client.js';
-import type { Library } from './library.js';
+import { serverOf } from '../link/topology.js';
+import { WHEN_FULL, type Library } from './library.js';
 import { FUNCTIONS_OFF } from '../redis.store.options.js';
 import { isError, oneLine } from './reply.js';
 import type { Algorithm } from '../../../contracts/algorithm.js';
@@ -16,11 +17,6 @@ export interface LuaForm {
   readonly library?: string;
   /** Why it runs scripts. */
   readonly reason?: string;
-}
-
-interface FunctionClient extends StoreClient {
-  fcall(name: string, numberOfKeys: number, ...args: unknown[]): Promise<unknown>;
-  call(command: string, ...args: string[]): Promise<unknown>;
 }
 
 const NOT_FOUND = 'ERR Function not found';
@@ -50,7 +46,7 @@ const MOST_LOADS = 3;
  * See docs/adr/0047-one-lua-library.md.
  */
 export class Functions implements Caller {
-  private client!: FunctionClient;
+  private client!: StoreClient;
   private scripts!: Scripts;
   private readonly forms = new Map<string, LuaForm>();
   private readonly listeners: ((form: LuaForm) => void)[] = [];
@@ -78,7 +74,7 @@ export class Functions implements Caller {
   }
 
   private use(client: StoreClient): void {
-    this.client = client as FunctionClient;
+    this.client = client;
     this.scripts = new Scripts(client);
     this.forms.clear();
     // A server may support functions, or no longer do so, after it was disconnected.
@@ -86,9 +82,9 @@ export class Functions implements Caller {
     client.on(event, () => this.forms.clear());
   }
 
-  private send(call: Call, names = this.library!.functions): Promise<unknown> {
+  private send(call: Call, suffix = ''): Promise<unknown> {
     const { keys } = call;
-    return this.client.fcall(names[call.main], keys.length, ...keys, ...call.argv);
+    return this.client.fcall(this.library!.functions[call.main] + suffix, keys.length, ...keys, ...call.argv);
   }
 
   private ran(reply: unknown, { server }: Call): unknown {
@@ -127,7 +123,7 @@ export class Functions implements Caller {
   }
 
   private sendWhenFull(call: Call, loads: number): Promise<unknown> {
-    return this.send(call, this.library!.functionsWhenFull).catch((error: unknown) => {
+    return this.send(call, WHEN_FULL).catch((error: unknown) => {
       if (isError(error) && error.message.startsWith(NOT_FOUND)) return this.recover(error, call, loads);
       throw error;
     });
@@ -152,16 +148,13 @@ export class Functions implements Caller {
   }
 
   private async loadOnAll(): Promise<ReadonlyMap<string, Error | undefined>> {
-    const nodes = (this.client.nodes?.('master') ?? [this.client]) as readonly FunctionClient[];
+    const nodes = this.client.nodes?.('master') ?? [this.client];
     const refusals = await Promise.all(nodes.map((node) => this.loadOn(node)));
-    return new Map(nodes.map((node, nth) => [this.serverOf(node), refusals[nth]]));
+    const { isCluster } = this.client;
+    return new Map(nodes.map((node, nth) => [isCluster ? serverOf(node) : '', refusals[nth]]));
   }
 
-  private serverOf({ options }: StoreClient): string {
-    return this.client.isCluster ? `${options?.host}:${options?.port}` : '';
-  }
-
-  private async loadOn(node: FunctionClient): Promise<Error | undefined> {
+  private async loadOn(node: StoreClient): Promise<Error | undefined> {
     try {
       await node.call('FUNCTION', 'LOAD', this.library!.text);
       return undefined;

@@ -14,22 +14,17 @@ export interface Library {
   readonly name: string;
   /** The argument of FUNCTION LOAD. */
   readonly text: string;
-  /** The name of each Redis function. */
+  /** The name of each Redis function; that for a server that is out of memory ends with `WHEN_FULL`. */
   readonly functions: Readonly<Record<Main, string>>;
-  /** The names of the same functions for a server that is out of memory. */
-  readonly functionsWhenFull: Readonly<Record<Main, string>>;
 }
+
+export const WHEN_FULL = '_full';
 
 let known: Library | undefined;
 
 /** Returns the library of this release. */
 export function library(): Library {
   return (known ??= assembleLibrary());
-}
-
-/** Whether a library belongs to any release of this package. */
-function isLimiterLibrary(name: string): boolean {
-  return LIMITER_LIBRARY.test(name);
 }
 
 /** Returns the function of a library of any release that reports for how long no process has called the others. */
@@ -41,12 +36,8 @@ function assembleLibrary(): Library {
   const body = assemble(EVERY_MAIN, everyAlgorithm);
   const hash = createHash('sha256').update(textOf(PREFIX, body)).digest('hex');
   const name = `${PREFIX}${hash.slice(0, 12)}`;
-  return {
-    name,
-    text: textOf(name, body),
-    functions: functionsOf(name),
-    functionsWhenFull: functionsOf(name, true),
-  };
+  const functions = EVERY_MAIN.map((main) => [main, `${name}_${main}`] as const);
+  return { name, text: textOf(name, body), functions: Object.fromEntries(functions) as Library['functions'] };
 }
 
 function textOf(name: string, body: string): string {
@@ -57,23 +48,14 @@ function textOf(name: string, body: string): string {
     'local functions',
     'local function define()',
     body,
-    `return { ${EVERY_MAIN.map((main) => `${main} = ${main}, ${main}_full = when_full(${main})`).join(', ')} }`,
+    `return { ${EVERY_MAIN.map((main) => `${main} = ${main}, ${main}${WHEN_FULL} = when_full(${main})`).join(', ')} }`,
     'end',
     registration(idleFunctionOf(name), "'no-writes'", 'idle'),
     ...EVERY_MAIN.flatMap((main) => [
-      registration(functionOf(name, main), '', counted(main)),
-      registration(functionOf(name, main, true), "'allow-oom'", counted(`${main}_full`)),
+      registration(`${name}_${main}`, '', counted(main)),
+      registration(`${name}_${main}${WHEN_FULL}`, "'allow-oom'", counted(main + WHEN_FULL)),
     ]),
   ].join('\n');
-}
-
-function functionsOf(name: string, isFull?: boolean): Record<Main, string> {
-  const names = EVERY_MAIN.map((main) => [main, functionOf(name, main, isFull)] as const);
-  return Object.fromEntries(names) as Record<Main, string>;
-}
-
-function functionOf(name: string, main: Main, isFull = false): string {
-  return `${name}_${main}${isFull ? '_full' : ''}`;
 }
 
 function counted(main: string): string {
@@ -88,10 +70,6 @@ const HOUR_MS = 3_600_000;
 
 /** How long a library is kept that no process calls, in microseconds. */
 const UNUSED_FOR = 24 * 3600e6;
-
-interface AdminClient extends StoreClient {
-  call(command: string, ...args: string[]): Promise<unknown>;
-}
 
 /**
  * Deletes libraries of other releases, with any prefix, that no process has called for a day: each library counts its
@@ -121,9 +99,9 @@ export class OldLibraries {
     if (!this.library || this.stopwatch() - this.sweptAt < HOUR_MS) return;
     this.sweptAt = this.stopwatch();
     const { client } = this.current;
-    const masters = (client.nodes?.('master') ?? [client]) as readonly AdminClient[];
-    const mastersWith = new Map<string, AdminClient[]>();
-    const find = async (master: AdminClient): Promise<void> => {
+    const masters = client.nodes?.('master') ?? [client];
+    const mastersWith = new Map<string, StoreClient[]>();
+    const find = async (master: StoreClient): Promise<void> => {
       for (const name of await this.othersOn(master)) {
         mastersWith.set(name, [...(mastersWith.get(name) ?? []), master]);
       }
@@ -134,17 +112,17 @@ export class OldLibraries {
   }
 
   /** Returns the libraries of other releases on a server. */
-  private async othersOn(master: AdminClient): Promise<readonly string[]> {
+  private async othersOn(master: StoreClient): Promise<readonly string[]> {
     const list = (await master.call('FUNCTION', 'LIST')) as readonly (readonly unknown[])[];
     const names = list.map((fields) => fields[fields.indexOf('library_name') + 1] as string);
-    return names.filter((name) => isLimiterLibrary(name) && name !== this.library!.name);
+    return names.filter((name) => LIMITER_LIBRARY.test(name) && name !== this.library!.name);
   }
 }
 
 /** Deletes a library if no master was asked to run it for a day: a process may use only some of them. */
 async function deleteIfUnused(
   name: string,
-  masters: readonly AdminClient[],
+  masters: readonly StoreClient[],
   now: number | undefined,
 ): Promise<void> {
   const idle = masters.map((master) => master.call('FCALL', idleFunctionOf(name), '0', String(now ?? '')));

@@ -45,14 +45,11 @@ function heldOf(reply: DecideReply, requests: readonly Request[]): Adjustment[] 
     } catch {
       return []; // A failed request holds nothing.
     }
-    return holds(request) ? chargedOf(request, results) : [];
-  });
-}
-
-function chargedOf({ hits, options }: Request, results: readonly HitResult[]): Adjustment[] {
-  if (isDenied(hits, results)) return [];
-  return hits.flatMap((hit, index) => {
-    return results[index]!.allowed && hit.cost > 0 ? refundOf(hit, options) : [];
+    const { hits, options } = request;
+    if (!holds(request) || isDenied(hits, results)) return [];
+    return hits.flatMap((hit, index) =>
+      results[index]!.allowed && hit.cost > 0 ? refundOf(hit, options) : [],
+    );
   });
 }
 
@@ -65,16 +62,9 @@ function possiblyHeldOf(requests: readonly Request[]): Adjustment[] {
 /** Returns the refund of what a hit holds under a name; empty if it holds nothing. */
 function refundOf(hit: Hit, { prefetch }: DecideOptions): Adjustment[] {
   const { key, algorithm, parameters, block, cost, lease } = hit;
+  const counter = { key, algorithm, parameters, block, source: 'redis' } as const;
   // The name identifies the charge and its time.
-  const refund = {
-    key,
-    algorithm,
-    parameters,
-    block,
-    kind: 'refund',
-    chargedAt: 0,
-    source: 'redis',
-  } as const;
+  const refund = { ...counter, kind: 'refund', chargedAt: 0 } as const;
   if (lease !== undefined) return [{ ...refund, cost, receipt: lease }];
   if (!prefetch) return [];
   return [{ ...refund, cost: prefetch.permits, receipt: 0, once: { name: prefetch.name, until: Infinity } }];

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { luaNames } from '../../../../test/support/lua-names.js';
 import { algorithms, everyAlgorithm } from '../../../algorithms/registry.js';
 import type { Algorithm } from '../../../contracts/algorithm.js';
-import { library } from './library.js';
+import { library, WHEN_FULL } from './library.js';
 import { assembleScript, EVERY_MAIN, type Main } from './script.js';
 
 /** The global names of Redis that the Lua uses. */
@@ -50,7 +50,7 @@ describe('a script', () => {
 });
 
 describe('the library of functions', () => {
-  const { name, text, functions, functionsWhenFull } = library();
+  const { name, text, functions } = library();
   const { free, assigned, unused } = luaNames(text.slice(text.indexOf('\n')));
 
   it('the library reads only names that it or Redis declares, and assigns no global name', () => {
@@ -71,7 +71,7 @@ describe('the library of functions', () => {
       [`${name}_idle`, "'no-writes'"],
       ...EVERY_MAIN.flatMap((main) => [
         [functions[main], ''],
-        [functionsWhenFull[main], "'allow-oom'"],
+        [functions[main] + WHEN_FULL, "'allow-oom'"],
       ]),
     ]);
     expect(registered.every(([each]) => each!.startsWith(`${name}_`))).toBe(true);
