@@ -10,7 +10,7 @@ import {
   type Provider,
   type Type,
 } from '@nestjs/common';
-import { readOptions } from '../contracts/options.js';
+import { callable, readOptions } from '../contracts/options.js';
 import { RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import { SkipRateLimit } from '../nest/rate-limit.decorator.js';
 import { ALGORITHM_NAMES, loadAlgorithms } from '../rules/rule-fields.js';
@@ -95,11 +95,7 @@ export class RateLimitDashboardModule implements OnModuleInit {
     const checks = {
       ...DASHBOARD_EXTRA_CHECKS,
       inject: { allowed: 'a list', accepts: Array.isArray },
-      useFactory: {
-        allowed: 'a function',
-        accepts: (value: unknown) => typeof value === 'function',
-        isRequired: true,
-      },
+      useFactory: { ...callable('that returns the options'), isRequired: true },
     };
     const {
       inject = [],

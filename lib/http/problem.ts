@@ -21,29 +21,30 @@ export interface ProblemDetails {
   readonly retryAfterMs: number | null;
 }
 
-const TYPES = 'https://iana.org/assignments/http-problem-types#';
-const QUOTA_EXCEEDED = `${TYPES}quota-exceeded`;
-const REDUCED_CAPACITY = `${TYPES}temporary-reduced-capacity`;
+/** The type and the title of each status. */
+const PROBLEMS = {
+  429: ['quota-exceeded', 'Quota exceeded'],
+  503: ['temporary-reduced-capacity', 'Temporarily reduced capacity'],
+} as const;
 
 /** Returns the body of a 429: the rules that denied, with a sentence on what they allow and how long to wait. */
 export function problemDetails(decision: Decision, detail = detailOf(decision)): ProblemDetails {
-  return {
-    type: QUOTA_EXCEEDED,
-    title: 'Quota exceeded',
-    status: 429,
-    detail,
-    'violated-policies': violatedPolicies(decision),
-    retryAfterMs: decision.retryAfterMs,
-  };
+  return detailsOf(429, decision, detail);
 }
 
 /** Returns the body of a 503: the limits could not be checked, which is not the client's fault. */
 export function unavailableDetails(decision: Decision): ProblemDetails {
+  const detail = `The rate limit cannot be checked at the moment; ${advice(decision.retryAfterMs)}.`;
+  return detailsOf(503, decision, detail);
+}
+
+function detailsOf(status: keyof typeof PROBLEMS, decision: Decision, detail: string): ProblemDetails {
+  const [type, title] = PROBLEMS[status];
   return {
-    type: REDUCED_CAPACITY,
-    title: 'Temporarily reduced capacity',
-    status: 503,
-    detail: `The rate limit cannot be checked at the moment; ${advice(decision.retryAfterMs)}.`,
+    type: `https://iana.org/assignments/http-problem-types#${type}`,
+    title,
+    status,
+    detail,
     'violated-policies': violatedPolicies(decision),
     retryAfterMs: decision.retryAfterMs,
   };
@@ -107,7 +108,13 @@ function advice(retryAfterMs: number | null): string {
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
+
+/** The largest first. */
+const UNITS = [
+  ['d', 24 * HOUR],
+  ['h', HOUR],
+  ['m', MINUTE],
+] as const;
 
 /** Rounds a wait up for readers: to seconds below two minutes, to minutes below two hours, otherwise to hours. */
 function roundedWait(milliseconds: number): number {
@@ -119,8 +126,6 @@ function roundedWait(milliseconds: number): number {
 function format(milliseconds: number): string {
   if (milliseconds < SECOND && milliseconds > 0) return `${milliseconds} ms`;
   const rounded = Math.ceil(milliseconds / SECOND) * SECOND;
-  if (rounded > 0 && rounded % DAY === 0) return `${rounded / DAY} d`;
-  if (rounded > 0 && rounded % HOUR === 0) return `${rounded / HOUR} h`;
-  if (rounded > 0 && rounded % MINUTE === 0) return `${rounded / MINUTE} m`;
-  return `${rounded / SECOND} s`;
+  const [unit, size] = UNITS.find(([, each]) => rounded > 0 && rounded % each === 0) ?? ['s', SECOND];
+  return `${rounded / size} ${unit}`;
 }

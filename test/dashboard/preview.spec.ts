@@ -96,13 +96,13 @@ describe('the preview of a change', () => {
     // Of four logins in four seconds, the second fails; each response comes after half a second.
     for (const at of [0, 1000, 2000, 3000]) {
       record.add(START + at, request(ANN));
-      if (at !== 1000) record.refund(START + at + 500, { subject: ANN, route: 0, at: START + at });
+      if (at !== 1000) record.refund(START + at + 500, { subject: ANN, route: 0 }, START + at);
     }
     const login = { window: '10s', limit: 2, count: 'failures' };
     expect(await preview(record, login, { limit: 1 })).toMatchObject({ denied: [0, 2], assumed: 0 });
     const slow = new TrafficRecord();
     for (const at of [0, 1000, 2000]) slow.add(START + at, request(ANN));
-    for (const at of [0, 1000, 2000]) slow.refund(START + 2500, { subject: ANN, route: 0, at: START + at });
+    for (const at of [0, 1000, 2000]) slow.refund(START + 2500, { subject: ANN, route: 0 }, START + at);
     expect(await preview(slow, login, { limit: 3 })).toMatchObject({ denied: [1, 0] });
   });
 
@@ -121,7 +121,7 @@ describe('the preview of a change', () => {
     // Three requests of 40 s, one every 10 s, and a fourth after 55 s.
     for (const at of [0, 10_000, 20_000, 55_000]) record.add(START + at, request(ANN));
     const release = (at: number) =>
-      record.refund(START + at + 40_000, { subject: ANN, route: 0, at: START + at });
+      record.refund(START + at + 40_000, { subject: ANN, route: 0 }, START + at);
     [0, 10_000].forEach(release);
     const rule = { algorithm: 'concurrency', limit: 3, lease: '1s' };
     expect(await preview(record, rule, { limit: 2 })).toMatchObject({ denied: [0, 1], assumed: 0 });
@@ -133,10 +133,10 @@ describe('the preview of a change', () => {
     const record = new TrafficRecord();
     record.add(START, request(ANN));
     record.add(START + 1000, request(ANN, { isDenied: true }));
-    record.refund(START + 2000, { subject: ANN, route: 0, at: START });
+    record.refund(START + 2000, { subject: ANN, route: 0 }, START);
     record.add(START + 2500, request(ANN));
     record.add(START + 3500, request(ANN, { isDenied: true }));
-    record.refund(START + 4500, { subject: ANN, route: 0, at: START + 2500 });
+    record.refund(START + 4500, { subject: ANN, route: 0 }, START + 2500);
     const rule = { algorithm: 'concurrency', limit: 1 };
     const expected = { denied: [2, 0], assumed: 2, assumedHoldMs: 2000 };
     expect(await preview(record, rule, { limit: 2 })).toMatchObject(expected);
@@ -347,7 +347,7 @@ describe('the record of requests', () => {
     one.add(1, request(even));
     one.add(5, request(odd));
     one.add(7, request(even));
-    one.refund(9, { subject: even, route: 0, at: 7 });
+    one.refund(9, { subject: even, route: 0 }, 7);
     const other = new TrafficRecord();
     other.add(4, request(even, { resolved: { plan: 'pro' } }));
     other.add(6, request(even, { isDenied: true }));

@@ -50,7 +50,8 @@ export class Collector implements DecisionObserver {
       if (!counts) continue;
       if (route && trialOf === undefined)
         counts.addRoute(second, route, result.allowed || result.shadow === true);
-      if (!hit) counts.addUncounted(second);
+      if (!hit)
+        counts.denied.add(second); // Denied without being counted by the limiter.
       else if (trialOf === undefined) {
         const isDeniedElsewhere = denials > (result.allowed || result.shadow ? 0 : 1);
         counts.add(now, second, result, hit, isDeniedElsewhere);
@@ -69,16 +70,16 @@ export class Collector implements DecisionObserver {
   }
 
   private countsOf(rule: string, second: number): RuleCounts | undefined {
-    const known = this.rules.get(rule) ?? this.added(rule, second);
-    if (known) known.seen = second;
-    else this.uncounted.add(second);
-    return known;
-  }
-
-  private added(rule: string, second: number): RuleCounts | undefined {
-    if (this.rules.size >= MOST_RULES && !this.removeIdle(second)) return undefined;
-    const counts = new RuleCounts();
-    this.rules.set(rule, counts);
+    let counts = this.rules.get(rule);
+    if (!counts) {
+      if (this.rules.size >= MOST_RULES && !this.removeIdle(second)) {
+        this.uncounted.add(second);
+        return undefined;
+      }
+      counts = new RuleCounts();
+      this.rules.set(rule, counts);
+    }
+    counts.seen = second;
     return counts;
   }
 

@@ -62,23 +62,16 @@ export class RuleCounts {
   refunded(now: number, hit: RuleHit, at: number | undefined): void {
     this.isRefunded = true;
     const subject = hashOf(subjectText(hit.subject));
-    this.traffic.refund(now, { subject, route: routeHash(hit.route), at });
-  }
-
-  /** Counts a request that was denied without being counted by the limiter. */
-  addUncounted(second: number): void {
-    this.denied.add(second);
+    this.traffic.refund(now, { subject, route: routeHash(hit.route) }, at);
   }
 
   addRoute(second: number, route: string, isAllowed: boolean): void {
-    const counts = this.routes.get(route) ?? this.addedRoute(route);
-    (isAllowed ? counts?.allowed : counts?.denied)?.add(second);
-  }
-
-  private addedRoute(route: string): RouteCounts | undefined {
-    if (this.routes.size >= MOST_ROUTES) return undefined;
-    const counts = { allowed: new Seconds(RATE_S), denied: new Seconds(RATE_S) };
-    this.routes.set(route, counts);
-    return counts;
+    let counts = this.routes.get(route);
+    if (!counts) {
+      if (this.routes.size >= MOST_ROUTES) return;
+      counts = { allowed: new Seconds(RATE_S), denied: new Seconds(RATE_S) };
+      this.routes.set(route, counts);
+    }
+    (isAllowed ? counts.allowed : counts.denied).add(second);
   }
 }

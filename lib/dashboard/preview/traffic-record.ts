@@ -63,14 +63,6 @@ const [AT, SUBJECT, ROUTE, COST, VALUE, END, WIDTH] = [0, 1, 2, 3, 4, 5, 6] as c
 
 const [CHARGED, DENIED] = [0, -1];
 
-/** A request whose permits were refunded. */
-interface Refunded {
-  readonly subject: number;
-  readonly route: number;
-  /** When the request was recorded; absent for the last one of its subject that is charged. */
-  readonly at?: number | undefined;
-}
-
 /**
  * The requests of one rule in the last ten minutes, in bounded memory: 48 bytes each. When the record is full, it keeps
  * every second subject, by their hash, so that it has all requests of each subject that it has, in every process the same
@@ -95,8 +87,12 @@ export class TrafficRecord {
     this.length += 1;
   }
 
-  /** Records that the permits of a request were refunded. */
-  refund(now: number, { subject, route, at = now }: Refunded): void {
+  /**
+   * Records that the permits of a request were refunded.
+   *
+   * @param at when the request was recorded; absent for the last one of its subject that is charged
+   */
+  refund(now: number, { subject, route }: Pick<AddedRequest, 'subject' | 'route'>, at = now): void {
     const { rows } = this;
     for (let row = (this.length - 1) * WIDTH; row >= 0; row -= WIDTH) {
       if (rows[row + SUBJECT] !== subject || rows[row + ROUTE] !== route) continue;
