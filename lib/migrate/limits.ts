@@ -21,6 +21,8 @@ import {
 const HANDLERS =
   /(^|\.)(Get|Post|Put|Patch|Delete|Head|Options|All|Search|Sse|Query|Mutation|Subscription|SubscribeMessage|MessagePattern|EventPattern|GrpcMethod|GrpcStreamMethod|GrpcStreamCall|Throttle|SkipThrottle|RateLimit|SkipRateLimit)$/;
 
+const LIMITS = /^(Skip)?(Throttle|RateLimit)$/;
+
 /** A limit: permits per milliseconds; a field that is no constant is unknown. */
 interface Limit {
   readonly limit?: number | string;
@@ -41,6 +43,9 @@ export type RouteLimits = ReadonlyMap<string, string>;
 /** Reads the decorators of a class or method into the limits of a route. */
 type ReadPlace = (layers: Layers, source: Source, decorations: readonly Decoration[], all: Limits) => void;
 
+/** Which rules reach a handler of a decorator: all, those that it names, or nobody can compute. */
+type Reach = (handler: string, hasOwnGuard: boolean) => 'all' | 'named' | typeof UNKNOWN;
+
 /** Returns the limits of each route by throttler. */
 export function limitsBefore(sources: readonly Source[]): RouteLimits {
   const all: Limits = new Map();
@@ -49,7 +54,10 @@ export function limitsBefore(sources: readonly Source[]): RouteLimits {
     for (const [name, values] of throttlersOf(source, call)) all.set(name, limitIn(source, values, 'ttl'));
   }
   const guards = guardsOf(sources, 'ThrottlerGuard');
-  return routes(sources, roots.length === 1 ? all : unknown(), guards, readThrottle);
+  return routes(sources, roots.length === 1 ? all : unknown(), guards, readThrottle, (handler, hasOwnGuard) =>
+    // Nest 12 runs global guards in gateways, Nest 11 does not.
+    handler === 'SubscribeMessage' && !hasOwnGuard ? UNKNOWN : 'all',
+  );
 }
 
 /** Returns the limits of each route by this package. */
@@ -64,11 +72,18 @@ export function limitsAfter(sources: readonly Source[]): RouteLimits {
   });
   const all: Limits = new Map();
   for (const { source, rules } of found) {
-    for (const [name, each] of entriesOf(source, rules)) all.set(name, limitIn(source, each, 'window'));
+    for (const [name, each] of entriesOf(source, rules))
+      all.set(name, limitIn(source, mapOf(source, each), 'window'));
   }
   const guards = guardsOf(sources, 'RateLimitGuard');
   const isGlobal = guards.isGlobal || found.some(({ registersGuard }) => registersGuard);
-  return routes(sources, found.length === 1 ? all : unknown(), { ...guards, isGlobal }, readRateLimit);
+  return routes(
+    sources,
+    found.length === 1 ? all : unknown(),
+    { ...guards, isGlobal },
+    readRateLimit,
+    (handler) => (/Pattern$|^Grpc/.test(handler) ? 'named' : 'all'),
+  );
 }
 
 const unknown = (): Limits => new Map([[UNKNOWN, {}]]);
@@ -78,7 +93,7 @@ const readThrottle: ReadPlace = ({ limits, skipped }, source, decorations, all) 
   for (const { call } of named(decorations, 'Throttle')) {
     for (const [name, each] of entriesOf(source, call.getArguments()[0])) {
       if (all.has(name) || name === UNKNOWN || all.has(UNKNOWN))
-        overlay(limits, name, limitIn(source, each, 'ttl'));
+        overlay(limits, name, limitIn(source, mapOf(source, each), 'ttl'));
     }
   }
   for (const { call } of named(decorations, 'SkipThrottle')) {
@@ -111,37 +126,13 @@ function named(decorations: readonly Decoration[], name: string): Decoration[] {
   return decorations.filter(({ call }) => isCalled(call.getExpression(), name));
 }
 
-/** Returns a table of the routes, and whether each has the same limits as before, all of them known. */
-export function tableOf(
-  before: RouteLimits,
-  after: RouteLimits,
-): { readonly lines: string[]; readonly isSame: boolean } {
-  const labels = [...before.keys()].map((key) => key.split(' ')[0]!);
-  const rows = [...before].map(([key, limits], index) => {
-    const isAlone = labels.indexOf(labels[index]!) === labels.lastIndexOf(labels[index]!);
-    return [isAlone ? labels[index]! : key, limits, after.get(key) ?? UNKNOWN] as const;
-  });
-  const isRight = (one: string, other: string): boolean => one === other && !one.includes(UNKNOWN);
-  const [first, second] = [0, 1].map((column) => Math.max(6, ...rows.map((row) => row[column]!.length)));
-  const line = (route: string, one: string, other: string, note = ''): string =>
-    `  ${route.padEnd(first!)}  ${one.padEnd(second!)}  ${other}${note}`;
-  return {
-    lines: [
-      line('route', 'before', 'after'),
-      ...rows.map(([route, one, other]) =>
-        line(route, one, other, isRight(one, other) ? '' : one === other ? '   ! not known' : '   ! differs'),
-      ),
-    ],
-    isSame: rows.every(([, one, other]) => isRight(one, other)),
-  };
-}
-
 /** Returns what each route has: nothing if no guard limits it. */
 function routes(
   sources: readonly Source[],
   all: Limits,
   guards: ReturnType<typeof guardsOf>,
   read: ReadPlace,
+  reach: Reach,
 ): RouteLimits {
   const found = new Map<string, string>();
   for (const source of sources.filter(({ file }) => !isTest(file))) {
@@ -150,12 +141,19 @@ function routes(
       const lineage = lineageOf(type);
       for (const method of handlersOf(source, lineage)) {
         const places = [...lineage.toReversed(), method].map((place) => decorationsAt(source, place));
-        const isGuarded =
-          guards.isGlobal ||
-          places.flat().some(({ call }) => isUseGuards(call) && call.getArguments().some(guards.isNamedIn));
+        const hasOwnGuard = places
+          .flat()
+          .some(({ call }) => isUseGuards(call) && call.getArguments().some(guards.isNamedIn));
         const file = relative(process.cwd(), source.file.getFilePath());
-        const limits = isGuarded ? limitsOf(source, places, all, read) : new Map<string, Limit>();
-        found.set(`${type.getName() ?? ''}.${method.getName()} (${file})`, inWords(limits));
+        const isGuarded = guards.isGlobal || hasOwnGuard;
+        const reached = reach(handlerIn(source, method), hasOwnGuard);
+        const limits = isGuarded
+          ? limitsOf(source, places, all, read, reached === 'named')
+          : new Map<string, Limit>();
+        found.set(
+          `${type.getName() ?? ''}.${method.getName()} (${file})`,
+          inWords(reached === UNKNOWN && limits.size > 0 ? unknown() : limits),
+        );
       }
     }
   }
@@ -164,9 +162,15 @@ function routes(
 
 const isUseGuards = (call: TsMorph.CallExpression): boolean => call.getExpression().getText() === 'UseGuards';
 
-function limitsOf(source: Source, places: readonly Decoration[][], all: Limits, read: ReadPlace): Limits {
+function limitsOf(
+  source: Source,
+  places: readonly Decoration[][],
+  all: Limits,
+  read: ReadPlace,
+  onlyNamed: boolean,
+): Limits {
   const limits: Limits = new Map(all);
-  const skipped = new Set<string>();
+  const skipped = new Set<string>(onlyNamed ? all.keys() : []);
   for (const decorations of places) {
     read({ limits, skipped }, source, decorations, all);
     const isUnsure = decorations.some(
@@ -197,9 +201,14 @@ function handlersOf(source: Source, lineage: readonly Class[]): TsMorph.MethodDe
   const methods = new Map<string, TsMorph.MethodDeclaration>();
   for (const method of lineage.toReversed().flatMap((each) => each.getMethods()))
     methods.set(method.getName(), method);
-  return [...methods.values()].filter((method) =>
-    decorationsAt(source, method).some(({ call }) => HANDLERS.test(call.getExpression().getText())),
-  );
+  return [...methods.values()].filter((method) => handlerIn(source, method) !== '');
+}
+
+/** The decorator that makes a method a handler, without its namespace; empty if there is none. */
+function handlerIn(source: Source, method: TsMorph.MethodDeclaration): string {
+  const names = decorationsAt(source, method).map(({ call }) => call.getExpression().getText());
+  const found = names.map((name) => HANDLERS.exec(name)?.[2] ?? '').filter(Boolean);
+  return found.find((name) => !LIMITS.test(name)) ?? found[0] ?? '';
 }
 
 function inWords(limits: Limits): string {
@@ -216,13 +225,9 @@ function overlay(limits: Limits, name: string, limit: Limit): void {
 /** Reads the limit in the fields of a throttler or a rule. */
 function limitIn(
   source: Source,
-  given: TsMorph.Node | ReadonlyMap<string, TsMorph.Node> | undefined,
+  values: ReadonlyMap<string, TsMorph.Node> | undefined,
   window: string,
 ): Limit {
-  const values =
-    given instanceof Map
-      ? (given as ReadonlyMap<string, TsMorph.Node>)
-      : mapOf(source, given as TsMorph.Node);
   if (!values) return { limit: UNKNOWN, window: UNKNOWN };
   const read = (name: string): number | string => {
     const value = source.valueOf(values.get(name));

@@ -5,7 +5,8 @@ import type * as TsMorph from 'ts-morph';
 import { migrateDecorators } from './decorators.js';
 import { isGuardProvider, migrateGuards } from './guards.js';
 import { migrateModules } from './modules.js';
-import { limitsAfter, limitsBefore, tableOf } from './limits.js';
+import { limitsAfter, limitsBefore } from './limits.js';
+import { tableOf } from './table.js';
 import { MARK, Source, THROTTLER, type Application } from './source.js';
 import { isTest } from './changes.js';
 import { UNKNOWN, objectsIn, rootsOf, throttlersOf } from './throttlers.js';
@@ -123,14 +124,11 @@ function checkCommitted(folder: string, path: string): void {
     encoding: 'utf8',
   });
   if (status !== 0 || stdout.trim() === '') return; // no repository, or nothing to lose
-  const problem = `path: "${path}" has uncommitted changes; commit or stash them, or write --force`;
-  throw Object.assign(new Error(problem), { problems: [problem] });
+  throw wrong(`path: "${path}" has uncommitted changes; commit or stash them, or write --force`);
 }
 
 function open(m: typeof TsMorph, path: string): TsMorph.Project {
-  if (!existsSync(path)) {
-    throw wrongPath(path, 'a folder or a tsconfig.json that exists');
-  }
+  if (!existsSync(path)) throw wrongPath(path, 'a folder or a tsconfig.json that exists');
   if (!statSync(path).isDirectory()) return projectOf(m, path);
   const config = configAbove(path);
   const settings = { skipAddingFilesFromTsConfig: true };
@@ -155,9 +153,12 @@ function projectOf(m: typeof TsMorph, path: string): TsMorph.Project {
   }
 }
 
-/** Returns an error whose `problems` are printed without a stack. */
 function wrongPath(path: string, allowed: string, reason?: string): Error {
-  const problem = `path: got "${path}"${reason === undefined ? '' : `: ${reason}`}; allowed: ${allowed}`;
+  return wrong(`path: got "${path}"${reason === undefined ? '' : `: ${reason}`}; allowed: ${allowed}`);
+}
+
+/** Returns an error whose `problems` are printed without a stack. */
+export function wrong(problem: string): Error {
   return Object.assign(new Error(problem), { problems: [problem] });
 }
 

@@ -308,3 +308,51 @@ it('a file with CRLF keeps its line ends, and every line that is not changed', a
   expect(after).toContain('\r\n      @Get()    odd( ) {}\r\n');
   expect(after).toContain('\r\n        return   req.ip;\r\n');
 });
+
+const HANDLERS = `
+  import { SubscribeMessage, WebSocketGateway } from '@nestjs/websockets';
+  import { EventPattern, MessagePattern } from '@nestjs/microservices';
+  @WebSocketGateway() class Chat { @SubscribeMessage('say') say() {} }
+  @SkipThrottle() @WebSocketGateway() class Skipped { @SubscribeMessage('say') say() {} }
+  @UseGuards(ThrottlerGuard) @WebSocketGateway() class Guarded { @SubscribeMessage('say') say() {} }
+  @Controller() class Parcels {
+    @MessagePattern('find') find() {}
+    @${strict(2)} @EventPattern('named') named() {}
+    @SkipThrottle() @EventPattern('skipped') skipped() {}
+  }`;
+
+it('the global guard reaches gateways on some versions of Nest, and messages have only the rules that they name', async () => {
+  const { rows, isSame } = await migrated({ 'app.module.ts': app(HANDLERS) });
+  const limit = 'default 10 per 1m';
+  expect(rows).toEqual([
+    ['Chat.say', 'unknown', limit, '! differs'],
+    ['Skipped.say', 'none', 'none'],
+    ['Guarded.say', limit, limit],
+    ['Parcels.find', limit, 'none', '! differs'],
+    ['Parcels.named', 'default 2 per 1m', 'default 2 per 1m'],
+    ['Parcels.skipped', 'none', 'none'],
+  ]);
+  expect(isSame).toBe(false);
+});
+
+it('without a global guard, gateways and messages without a guard have no limits before and after', async () => {
+  const { rows } = await migrated({ 'app.module.ts': app(HANDLERS, undefined, '') });
+  expect(rows.filter(([, ...limits]) => limits.some((limit) => limit !== 'none'))).toEqual([
+    ['Guarded.say', 'default 10 per 1m', 'default 10 per 1m'],
+  ]);
+});
+
+it.each([
+  'handleRequest({ context }: { context: unknown }) { return true; }',
+  'getRequestResponse(context: any) { return { req: context.switchToWs().getClient(), res: super.x }; }',
+  'async canActivate(context: any) { return super.canActivate(context); }',
+])('the hook of a guard of sockets is marked where it is: %s', async (hook) => {
+  const { isSame, text } = await migrated({
+    'app.module.ts': app(`
+      import { WebSocketGateway, SubscribeMessage } from '@nestjs/websockets';
+      class WsGuard extends ThrottlerGuard { ${hook} }
+      @UseGuards(WsGuard) @WebSocketGateway() class Chat { @SubscribeMessage('say') say() {} }`),
+  });
+  expect(text('app.module.ts')).toContain('MIGRATE_BY_HAND');
+  expect(isSame).toBe(false);
+});
