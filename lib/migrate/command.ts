@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type * as TsMorph from 'ts-morph';
-import { migrate } from './migrate.js';
+import { migrate, wrong } from './migrate.js';
 
 /** ts-morph has the TypeScript compiler in it, which is too large for a dependency of an application. */
 const VERSION = '^28.0.0';
@@ -54,14 +54,10 @@ export async function migrateCommand(args: readonly string[]): Promise<{ text: s
 
 function read(args: readonly string[]) {
   const known = ['--dry-run', '--force'];
-  const wrong = args.find((each) => each.startsWith('-') && !known.includes(each));
+  const unknown = args.find((each) => each.startsWith('-') && !known.includes(each));
   const paths = args.filter((each) => !each.startsWith('-'));
-  const problems = [
-    ...(wrong === undefined ? [] : [`option of migrate: got "${wrong}"; allowed: ${known.join(', ')}`]),
-    ...(paths.length > 1
-      ? [`paths: got ${JSON.stringify(paths)}; allowed: one folder or tsconfig.json`]
-      : []),
-  ];
-  if (problems.length > 0) throw Object.assign(new Error(problems.join('; ')), { problems });
+  if (unknown !== undefined) throw wrong(`option of migrate: got "${unknown}"; allowed: ${known.join(', ')}`);
+  if (paths.length > 1)
+    throw wrong(`paths: got ${JSON.stringify(paths)}; allowed: one folder or tsconfig.json`);
   return { dryRun: args.includes('--dry-run'), force: args.includes('--force'), paths };
 }

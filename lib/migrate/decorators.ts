@@ -1,12 +1,10 @@
 import type * as TsMorph from 'ts-morph';
 import { objectAt } from './constants.js';
 import { durationFor, MARK, type Source } from './source.js';
-import { fieldsOf, valuesOf } from './rules.js';
+import { fieldsOf, objectOf, valuesOf } from './rules.js';
 import { isMetadataKey } from './throttlers.js';
 
 const BY_HAND = 'write @RateLimit, one for each throttler';
-
-const METADATA = `a key of throttler's metadata; ${BY_HAND}`;
 
 /** Rewrites `@Throttle` and `@SkipThrottle`, also where a function composes decorators. */
 export function migrateDecorators(source: Source): void {
@@ -23,14 +21,15 @@ export function migrateDecorators(source: Source): void {
     else if (calls.length === 1 || isListed(source, call)) call.replaceWithText(calls.join(', '));
     else call.replaceWithText(`${source.need('applyDecorators', '@nestjs/common')}(${calls.join(', ')})`);
   }
-  for (const each of file.getDescendantsOfKind(m.SyntaxKind.Identifier)) {
+  for (const each of file.getDescendants()) {
     if (each.wasForgotten() || each.getFirstAncestorByKind(m.SyntaxKind.ImportDeclaration)) continue;
+    const isKey = isMetadataKey(m, each);
+    const isName = m.Node.isIdentifier(each);
+    if (!isKey && !(isName && ['Throttle', 'SkipThrottle'].some((name) => source.is(each, name)))) continue;
     if (each.getFirstAncestor((node) => node.getText().startsWith(`${MARK}(`))) continue;
-    const isUsed = source.is(each, 'Throttle') || source.is(each, 'SkipThrottle');
-    if (isUsed) source.mark(each, `a decorator of throttler that is not called here; ${BY_HAND}`);
+    const what = isKey ? "a key of throttler's metadata" : 'a decorator of throttler that is not called here';
+    source.mark(each, `${what}; ${BY_HAND}`);
   }
-  for (const each of file.getDescendants())
-    if (!each.wasForgotten() && isMetadataKey(m, each)) source.mark(each, METADATA);
 }
 
 function replace(decorator: TsMorph.Decorator, [first, ...others]: readonly string[]): void {
@@ -120,5 +119,5 @@ function named(name: string): string[] {
 }
 
 function rateLimit(source: Source, fields: readonly string[]): string {
-  return `${source.need('RateLimit')}(${fields.length > 0 ? `{ ${fields.join(', ')} }` : '{}'})`;
+  return `${source.need('RateLimit')}(${objectOf(fields)})`;
 }

@@ -1,5 +1,5 @@
 import type * as TsMorph from 'ts-morph';
-import { byHand, fieldsOf, textOf, valuesOf } from './rules.js';
+import { byHand, fieldsOf, objectOf, textOf, valuesOf } from './rules.js';
 import type { Source } from './source.js';
 import { isTest } from './changes.js';
 
@@ -78,7 +78,7 @@ function migrateFactory(source: Source, factory: TsMorph.Node): boolean {
   const found = returned.map((each) => ({ each, options: optionsOf(source, each) }));
   if (found.length === 0 || found.some(({ options }) => !options)) {
     const why = 'the factory returns no literal; write its options as those of RateLimitModule';
-    for (const each of returned.length > 0 ? returned : []) source.mark(each, why);
+    for (const each of returned) source.mark(each, why);
     if (returned.length === 0 && !m.Node.isMethodDeclaration(factory)) source.mark(factory, why);
     return false;
   }
@@ -112,10 +112,9 @@ function optionsOf(source: Source, given: TsMorph.Node): string[] | undefined {
   if (Node.isArrayLiteralExpression(given)) return withRules(source, given, new Map());
   const values = Node.isObjectLiteralExpression(given) ? valuesOf(source, given) : undefined;
   const throttlers = values?.get('throttlers');
-  if (!values || !Node.isArrayLiteralExpression(throttlers)) {
-    return undefined;
-  }
-  return withRules(source, throttlers, values);
+  return values && Node.isArrayLiteralExpression(throttlers)
+    ? withRules(source, throttlers, values)
+    : undefined;
 }
 
 function withRules(
@@ -171,10 +170,6 @@ function bodyOf(source: Source, message: TsMorph.Node | undefined): string {
   }
   const why = 'errorMessage: write body: (decision, context) => ({ statusCode: 429, message: ... })';
   return `body: ${byHand(source, message, why)}`;
-}
-
-function objectOf(fields: readonly string[]): string {
-  return fields.length > 0 ? `{ ${fields.join(', ')} }` : '{}';
 }
 
 function keyOf(name: string): string {

@@ -56,10 +56,13 @@ export function fieldsOf(source: Source, values: ReadonlyMap<string, TsMorph.Nod
   if (skips.length === 1)
     fields.push(`skipIf: ${of('skipIf') ? textOf(source, of('skipIf')!) : `(context) => ${skips[0]}`}`);
   if (skips.length === 2) fields.push(`skipIf: (context) => ${skips.join(' || ')}`);
-  if (of('generateKey')) {
-    fields.push(`scope: ${byHand(source, of('generateKey')!, KEY_GENERATOR)}`);
-  }
+  if (of('generateKey')) fields.push(`scope: ${byHand(source, of('generateKey')!, KEY_GENERATOR)}`);
   return fields;
+}
+
+/** Returns the source of an object literal. */
+export function objectOf(fields: readonly string[]): string {
+  return fields.length > 0 ? `{ ${fields.join(', ')} }` : '{}';
 }
 
 /** Returns an expression that does not compile, with the code that has to be changed by hand. */

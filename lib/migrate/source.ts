@@ -162,14 +162,11 @@ export function classesIn({ m, file }: Source) {
   ];
 }
 
+/** The units of durations, the largest first: `w` for `weeks`. */
 const UNITS = [
-  ['w', 604_800_000],
-  ['d', 86_400_000],
-  ['h', 3_600_000],
-  ['m', 60_000],
-  ['s', 1000],
-  ['ms', 1],
-] as const;
+  ['ms', 1] as const,
+  ...Object.entries(HELPERS).map(([name, length]) => [name[0]!, length] as const),
+].toReversed();
 
 /** Returns the source of a duration for milliseconds: `'1m'` for `60_000` and for `minutes(1)`. */
 export function durationFor(source: Source, value: TsMorph.Node): string {
