@@ -172,7 +172,7 @@ describe('@RateLimitId', () => {
   });
 
   it('without an id, such as one of a variable that is not set, is an error', () => {
-    expect(() => RateLimitId(process.env['NO_SUCH_VARIABLE'] as string)).toThrow(
+    expect(() => RateLimitId(process.env['NO_SUCH_VARIABLE']!)).toThrow(
       '@RateLimitId: got undefined; allowed: 1 to 128 printable ASCII characters',
     );
   });

@@ -287,7 +287,7 @@ describe('a rule that limits nothing is one warning', () => {
       sum() {}
     }
     const text =
-      'and this application has no such handler, so it limits no request. Add the transport of your';
+      'and no such handler of this application has it, so it limits no request. Add the transport of your';
     expect(await warnings({ rules: { default: ONE } }, Messages)).toEqual([
       expect.stringContaining(`rules.default applies to all handlers of http, graphql, ws, ${text}`),
     ]);

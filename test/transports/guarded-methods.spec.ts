@@ -98,7 +98,8 @@ type Handler = (...args: unknown[]) => unknown;
 
 /** What a library states when it creates a handler; by default, the method as its class has it, with all enhancers. */
 interface Created {
-  readonly bound?: boolean;
+  /** Replaces the method by a function that calls it. */
+  readonly replace?: (method: Handler, queue: Queue) => Handler;
   readonly options?: { readonly guards: boolean; readonly interceptors: boolean; readonly filters: boolean };
 }
 
@@ -107,18 +108,19 @@ async function startQueue(provider: Provider = Queue, limits: RateLimitModuleOpt
   const { app } = await startApp(metadata, { framework: 'express' });
   const queue = app.get(Queue);
   const creator = app.get(ExternalContextCreator, { strict: false });
-  const create = (name: Exclude<keyof Queue, 'tries'>, { bound = false, options }: Created = {}) => {
+  const create = (name: Exclude<keyof Queue, 'tries'>, { replace, options }: Created = {}) => {
     const method = queue[name] as Handler;
     const none = undefined;
-    const handler = bound ? withMetadata(method, method.bind(queue)) : method;
+    const handler = replace?.(method, queue) ?? method;
     const run = creator.create(queue, handler, name, none, none, none, none, options, 'queue');
     return async (...args: unknown[]) => ended(run(...args) as Promise<unknown>);
   };
   return { queue, create };
 }
 
-/** Copies the metadata of a method to one that is bound, as @golevelup/nestjs-rabbitmq does. */
-function withMetadata(method: Handler, bound: Handler): Handler {
+/** Binds a method with its metadata, as @golevelup/nestjs-rabbitmq does. */
+function bind(method: Handler, queue: Queue): Handler {
+  const bound: Handler = method.bind(queue);
   for (const key of Reflect.getMetadataKeys(method) as unknown[]) {
     Reflect.defineMetadata(key, Reflect.getMetadata(key, method), bound);
   }
@@ -193,10 +195,22 @@ describe('a limited method that a library calls through the guards of Nest', () 
 
   it('is called and limited if the library binds it to its instance first', async () => {
     const { queue, create } = await startQueue(Queue, { rules: { default: { window: '1m', limit: 1 } } });
-    const [free, store] = [create('free', { bound: true }), create('store', { bound: true })];
+    const [free, store] = [create('free', { replace: bind }), create('store', { replace: bind })];
     expect([await free(), await free()]).toEqual(['free', 'free']);
     expect([await store(), await queue.store()]).toEqual(['stored', 'stored']);
     expect([await store(), await ended(queue.store())]).toEqual([429, 429]);
+  });
+
+  it('is called and limited by itself if the library calls another function, which calls it', async () => {
+    const { create } = await startQueue();
+    const replace = (method: Handler, queue: Queue): Handler => ((args) => args)(() => method.call(queue));
+    const [free, store] = [create('free', { replace }), create('store', { replace })];
+    expect([await free(), await store(), await store(), await store()]).toEqual([
+      'free',
+      'stored',
+      'stored',
+      429,
+    ]);
   });
 
   it('is limited by itself if the library runs interceptors and no guards', async () => {

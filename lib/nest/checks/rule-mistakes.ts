@@ -80,7 +80,7 @@ export class RuleMistakes {
       transports === '' ? 'no transport, since `transports` is empty' : `all handlers of ${transports}`;
     this.warn(
       name,
-      `rules.${name} applies to ${where}, and this application has no such handler, so it limits no request. Add the transport of ` +
+      `rules.${name} applies to ${where}, and no such handler of this application has it, so it limits no request. Add the transport of ` +
         `your handlers to \`transports\`, write @RateLimit('${name}') on them, or move a rule for programs to \`onDemand\`.`,
     );
   }
