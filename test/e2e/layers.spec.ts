@@ -112,8 +112,8 @@ describe.each(FRAMEWORKS)('layers of rules on %s', (framework) => {
       defaults: { window: '1h' },
     };
     expect(await policies([Reports], ['/nearer', '/filled'], options)).toEqual([
-      '"default";q=2',
-      '"seats";q=3, "default";q=10;w=60',
+      '"default";q=2;qu="concurrent-requests"',
+      '"seats";q=3;qu="concurrent-requests", "default";q=10;w=60',
     ]);
   });
 
