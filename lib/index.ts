@@ -6,6 +6,7 @@ export { Usage } from './nest/usage.decorator.js';
 export { byArguments } from './transports/provider.js';
 
 // Module
+export { limitBeforeRouting } from './nest/limit-before-routing.js';
 export { RateLimitModule } from './nest/rate-limit.module.js';
 export type { RateLimitModuleAsyncOptions } from './nest/rate-limit.module-definition.js';
 export type { RateLimitModuleOptions } from './nest/rate-limit.options.js';

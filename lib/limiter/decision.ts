@@ -95,6 +95,14 @@ export class DecidedHit implements Decision {
     return (decision.#charge ??= new Charge(decision.#hits, decision.#results));
   }
 
+  /** Returns the decision of two for one request, of other rules. */
+  static joined(one: Decision, other: Decision): DecidedHit {
+    const both = [one, other].filter((each) => each instanceof DecidedHit);
+    const hits = both.flatMap((each) => each.#hits);
+    const results = both.flatMap((each) => each.#results);
+    return new DecidedHit([...one.decisions, ...other.decisions], other.source, hits, results);
+  }
+
   /** Returns the permits that a request takes under a rule. */
   static costOf(decision: Decision, rule: string): number {
     const hits = decision instanceof DecidedHit ? decision.#hits : [];

@@ -22,6 +22,7 @@ import { LOADED_LAZILY, WITHOUT_OPTIONS } from './rules/module-arguments.js';
 import { LiveRules, NoLiveRules } from '../live/live-rules.js';
 import { StartCheck } from './startup/start-check.js';
 import { Admission } from './request/admission.js';
+import { BeforeRouting } from './request/before-routing.js';
 import { Responder } from './request/responder.js';
 import { RateLimitFilter } from './rate-limit.filter.js';
 import { RateLimitGuard } from './rate-limit.guard.js';
@@ -49,6 +50,7 @@ import {
 } from './tokens.js';
 import { declaredClasses, hasOtherHandlers } from './startup/handlers.js';
 import type { HandlerEnhancers } from './startup/handler-enhancers.js';
+import { ROUTING_LIMITER, RoutingLimiter } from './limit-before-routing.js';
 import { METHOD_LIMITER } from './limited-method.js';
 import { InjectedLimiter, ProviderMethods } from './startup/provider-methods.js';
 import { Walk } from './startup/walk.js';
@@ -159,7 +161,9 @@ const providers: Provider[] = [
   },
   { provide: GRAPHQL_RESPONSE, useFactory: openTransports, inject: [TransportLoader, ModulesContainer] },
   { provide: RateLimitEvents, useFactory: ({ events }: RateLimiter) => events, inject: [RateLimiter] },
+  { provide: ROUTING_LIMITER, useClass: RoutingLimiter },
   Admission,
+  BeforeRouting,
   Guards,
   ProgramRules,
   ProviderMethods,

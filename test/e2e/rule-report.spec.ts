@@ -1,7 +1,7 @@
 import { Controller, Get, Injectable, Module, type LoggerService } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { describe, expect, it } from '@jest/globals';
-import { RateLimit, RateLimitModule, SkipRateLimit } from '../../lib/index.js';
+import { limitBeforeRouting, RateLimit, RateLimitModule, SkipRateLimit } from '../../lib/index.js';
 
 @Controller('orders')
 class OrdersController {
@@ -56,5 +56,19 @@ describe('the rules of the routes', () => {
     const app = await NestFactory.createApplicationContext(AppModule, optionsOf(logger));
     await app.close();
     expect(lines.toSorted()).toEqual(LINES.toSorted());
+  });
+
+  it('have a line for each rule that is applied before routing, with what it covers', async () => {
+    const lines: string[] = [];
+    const none = (): void => undefined;
+    const debug = (message: string): void => void lines.push(message);
+    const app = await NestFactory.create(AppModule, optionsOf({ log: none, warn: none, error: none, debug }));
+    limitBeforeRouting(app, 'geocoder', { exclude: ['/health', '/ready'] });
+    await app.init();
+    await app.close();
+    expect(lines).toContain(
+      'every HTTP request before routing, except /health, /ready and CORS preflights (limitBeforeRouting): ' +
+        '"geocoder" 10 per 1s, sliding-window-log, by everyone, shared',
+    );
   });
 });

@@ -28,6 +28,7 @@ const IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'nestjs-redis-rate-limit': [
     'byArguments',
     'Decision',
+    'limitBeforeRouting',
     'overridesFromEnv',
     'RATE_LIMIT_REDIS',
     'RateLimit',

@@ -12,6 +12,7 @@ import {
   type HeaderStyle,
 } from '../../http/headers.js';
 import { DecidedHit } from '../../limiter/decision.js';
+import { BeforeRouting } from './before-routing.js';
 import { RuleTable } from '../rules/rule-table.js';
 import {
   RateLimitUnavailableException,
@@ -66,6 +67,7 @@ export class Responder {
     @Inject(RATE_LIMIT_OPTIONS) options: RateLimitModuleOptions,
     @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
     @Inject(RuleTable) table: RuleTable,
+    @Inject(BeforeRouting) private readonly before: BeforeRouting,
   ) {
     const { headers = 'draft-10', body } = options ?? {};
     this.body = body;
@@ -79,14 +81,16 @@ export class Responder {
 
   /** Sets the headers of the response. */
   respond(exchange: Exchange, decision: Decision, styles = this.styles): void {
-    const { response, context } = exchange;
+    const { response, context, request } = exchange;
+    const all = this.before.isUsed ? this.before.merged(request, decision) : decision;
     if (usage.isRead) recordUsage(context, decision);
     if (!response) {
-      exchange.sendHeaders?.(decision, (all) => this.headersOf(all, styles));
+      const { before } = this;
+      exchange.sendHeaders?.(decision, (joined) => this.headersOf(before.merged(request, joined), styles));
       return;
     }
     if (typeof this.body === 'function') this.contexts.set(response, context);
-    this.setHeaders(response, decision, styles);
+    this.setHeaders(response, all, styles);
   }
 
   /**

@@ -11,6 +11,12 @@ import {
   UnreadThrottles,
 } from '../checks/route-checks.js';
 import {
+  coverageOf,
+  earlyOverrides,
+  earlyProblems,
+  unknownEarlyRules,
+} from '../checks/before-routing-checks.js';
+import {
   handlerKind,
   type HandlerKind,
   type HandlerMethod,
@@ -21,7 +27,8 @@ import {
 } from './handlers.js';
 import { methodRules, targetRules } from '../rate-limit.decorator.js';
 import { textOf } from '../request/rate-limit-extension.js';
-import { RouteLimit } from '../request/route-limit.js';
+import { BeforeRouting, type EarlyRule } from '../request/before-routing.js';
+import type { RouteLimit } from '../request/route-limit.js';
 import { unreadVariables } from '../rules/overrides.js';
 import { isIntercepted } from '../../transports/handler-interceptor.js';
 import { RouteIds } from './route-ids.js';
@@ -52,6 +59,7 @@ export class RouteRules implements OnApplicationShutdown {
     @Inject(SubjectChecks) private readonly checks: SubjectChecks,
     @Inject(Routes) private readonly routes: Routes,
     @Inject(ApplicationConfig) private readonly config: ApplicationConfig,
+    @Inject(BeforeRouting) private readonly before: BeforeRouting,
   ) {
     this.ids = new RouteIds(config, modules, declared.problems);
     this.ruled = new Set(declared.ruledTransports);
@@ -60,7 +68,20 @@ export class RouteRules implements OnApplicationShutdown {
 
   /** Compiles the rules of the module's options. */
   compileOptions(): void {
-    for (const rule of this.declared.optionRules()) this.limitOf(rule, 'the module', undefined);
+    for (const rule of this.declared.optionRules()) {
+      const limit = this.limitOf(rule, 'the module', undefined);
+      const early = this.before.rules.get(rule['name'] as string);
+      if (limit && early) this.compileEarly(limit, early, rule);
+    }
+    this.before.isStarted = true;
+    this.declared.report(...unknownEarlyRules(this.before, this.declared));
+  }
+
+  private compileEarly(limit: RouteLimit, early: EarlyRule, rule: RuleFields): void {
+    this.declared.report(...earlyProblems(limit));
+    this.mistakes.add(rule, 'limitBeforeRouting()');
+    early.route = new Route([limit]);
+    this.logger.debug(`${coverageOf(early)} (limitBeforeRouting): ${textOf(limit)}`);
   }
 
   /** Compiles the rules of the methods of a class. */
@@ -154,6 +175,7 @@ export class RouteRules implements OnApplicationShutdown {
     const rules = this.declared
       .rulesFor(targets)
       .filter((rule) => !ALONE.has(kind) || namedOn(rule) === 'handler');
+    if (OF_REQUESTS.has(kind)) this.declared.report(...earlyOverrides(rules, this.before, owner));
     const keys = rules.reduce((sum, rule) => sum + keysOfRule(rule), 0);
     this.declared.report(tooManyKeys(owner, keys));
     const identified = { type, handler, method, kind, owner };
@@ -184,7 +206,7 @@ export class RouteRules implements OnApplicationShutdown {
         id === undefined
           ? this.table.ofName(fields['name'] as string)!
           : new TableRule(fields, this.table.keys, owner, fields['scope'] === 'shared' ? undefined : id);
-      limit = new RouteLimit(rule, this.warnings, this.declared.onStoreError);
+      limit = this.before.limitOf(rule, id, this.warnings, this.declared.onStoreError);
       this.checks.add(limit);
       this.shared.add(fields, owner);
     });
@@ -198,6 +220,9 @@ export class RouteRules implements OnApplicationShutdown {
  * rules of a gateway limit its messages.
  */
 const ALONE: ReadonlySet<HandlerKind> = new Set(['field', 'connection']);
+
+/** Kinds of handlers whose requests a rule before routing has charged: messages and calls are charged on their own. */
+const OF_REQUESTS: ReadonlySet<HandlerKind> = new Set(['http', 'graphql', 'field']);
 
 function classTarget(type: Type): Target {
   return { ...targetRules(type), path: `@RateLimit on ${type.name}` };

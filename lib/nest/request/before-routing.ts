@@ -1,0 +1,90 @@
+import { Injectable } from '@nestjs/common';
+import type { Decision } from '../../contracts/decision.js';
+import type { OnStoreError } from '../../rules/rule.js';
+import { DecidedHit } from '../../limiter/decision.js';
+import type { TableRule } from '../rules/rule-table.js';
+import type { Warnings } from '../warnings.js';
+import type { Exchange } from './exchange.js';
+import { RouteLimit, type Applied } from './route-limit.js';
+import { Route } from './routes.js';
+
+/** A rule that is applied to requests before they are routed. */
+export interface EarlyRule {
+  readonly exclude: ReadonlySet<string>;
+  /** The rule as a route has it; until the start, each request gets a 500. */
+  route: Route;
+}
+
+const NOT_STARTED = new Route([], false, true);
+
+/** Fastify wraps the request of Node.js, and Express extends it. */
+export function rawRequest(request: object): object {
+  return (request as { readonly raw?: object }).raw ?? request;
+}
+
+/** The rules that `limitBeforeRouting` applies, and what they decided. */
+@Injectable()
+export class BeforeRouting {
+  readonly rules = new Map<string, EarlyRule>();
+  /** Whether the rules of the application are compiled, so that none can be added. */
+  isStarted = false;
+  private readonly decisions = new WeakMap<object, Decision>();
+
+  get isUsed(): boolean {
+    return this.rules.size > 0;
+  }
+
+  add(name: string, exclude: readonly string[]): EarlyRule {
+    const rule = { exclude: new Set(exclude), route: NOT_STARTED };
+    this.rules.set(name, rule);
+    return rule;
+  }
+
+  /** Notes the decision that has charged a request. */
+  charge(request: object, decision: Decision): void {
+    this.decisions.set(rawRequest(request), this.merged(request, decision));
+  }
+
+  /** Whether a rule has charged a request. */
+  hasCharged(request: object, name: string): boolean {
+    const decision = this.decisions.get(rawRequest(request));
+    return decision?.decisions.some(({ rule }) => rule === name) === true;
+  }
+
+  /** Returns a decision with the results of the rules that were applied before routing, for headers. */
+  merged(request: object, decision: Decision): Decision {
+    const before = this.decisions.get(rawRequest(request));
+    return before ? DecidedHit.joined(before, decision) : decision;
+  }
+
+  /**
+   * Returns the limit of a rule. That of a handler charges no request that its rule has charged before routing.
+   *
+   * @param id the route; `undefined` for a rule of the module
+   */
+  limitOf(
+    rule: TableRule,
+    id: string | undefined,
+    warnings: Warnings,
+    onStoreError: OnStoreError | undefined,
+  ): RouteLimit {
+    if (id === undefined || !this.rules.has(rule.name)) return new RouteLimit(rule, warnings, onStoreError);
+    return new OnceLimit(rule, warnings, onStoreError, this);
+  }
+}
+
+/** A limit of a handler that does not apply to requests which the same rule has charged before routing. */
+class OnceLimit extends RouteLimit {
+  constructor(
+    rule: TableRule,
+    warnings: Warnings,
+    onStoreError: OnStoreError | undefined,
+    private readonly before: BeforeRouting,
+  ) {
+    super(rule, warnings, onStoreError);
+  }
+
+  override apply(exchange: Exchange): Applied | Promise<Applied> {
+    return this.before.hasCharged(exchange.request, this.name) ? [] : super.apply(exchange);
+  }
+}
