@@ -37,7 +37,7 @@ export class CircuitBreaker implements Caller {
   async run(call: Call): Promise<unknown> {
     const { cluster } = this.current;
     if (cluster) call.server = cluster.of(call.keys[0]!);
-    const circuit = this.circuits.get(call.server) ?? this.addCircuit(call.server);
+    const circuit = this.circuitOf(call.server);
     if (circuit.cause !== undefined) throw circuit.cause as Error;
     let reply: unknown;
     try {
@@ -95,10 +95,8 @@ export class CircuitBreaker implements Caller {
   }
 
   private circuitOf(server: string): Circuit {
-    return this.circuits.get(server) ?? this.addCircuit(server);
-  }
-
-  private addCircuit(server: string): Circuit {
+    const known = this.circuits.get(server);
+    if (known) return known;
     const circuit = new Circuit((error) => this.listeners.forEach((listener) => listener({ server, error })));
     this.circuits.set(server, circuit);
     return circuit;

@@ -9,7 +9,7 @@ import { wasNotExecuted } from '../breaker/deadline.js';
 import { after, type Timer } from '../../../contracts/timer.js';
 
 /** Sends adjustments, in parts of one slot each. Those that fail are retried as long as they can take effect. */
-export class Adjuster implements AdjustsParts {
+export class Adjuster {
   readonly retries: RefundRetries;
   private readonly instance = randomBytes(6).toString('hex');
   private charges = 0;
@@ -89,14 +89,6 @@ const FIRST_RETRY_MS = 50;
 
 const LATEST_RETRY_MS = 1000;
 
-/** Sends adjustments. */
-interface AdjustsParts {
-  /** Divides adjustments into parts for one call each. */
-  partsOf(adjustments: readonly Adjustment[]): readonly (readonly Adjustment[])[];
-  /** Sends adjustments in one call. */
-  adjustPart(adjustments: readonly Adjustment[]): Promise<readonly (boolean | undefined)[]>;
-}
-
 /** The state of a failed adjustment. */
 interface Attempt {
   /** Until when it is retried, in microseconds since the epoch. */
@@ -126,7 +118,7 @@ export class RefundRetries {
    * @param clock an estimate of the server's time
    */
   constructor(
-    private readonly adjuster: AdjustsParts,
+    private readonly adjuster: Pick<Adjuster, 'partsOf' | 'adjustPart'>,
     private readonly clock: Clock,
   ) {}
 

@@ -214,15 +214,6 @@ function isDenial({ allowed, unavailable }: HitResult): boolean {
 }
 
 function unavailable(reason: unknown): HitResult {
-  const error = reason ?? new Error('unknown');
-  return {
-    allowed: false,
-    remaining: 0,
-    retryAfter: null,
-    resetAfter: 0,
-    delay: 0,
-    source: 'redis',
-    now: 0,
-    unavailable: error,
-  };
+  const denied = { allowed: false, remaining: 0, retryAfter: null, resetAfter: 0, delay: 0 };
+  return { ...denied, source: 'redis', now: 0, unavailable: reason ?? new Error('unknown') };
 }
