@@ -215,6 +215,8 @@ describe.each(FRAMEWORKS)('limitBeforeRouting on %s', (framework) => {
     const json = { ...PREFLIGHT, 'content-type': 'application/json' };
     expect((await ask({ method: 'OPTIONS', path: '/x', headers: PREFLIGHT })).status).toBe(404);
     expect((await ask({ method: 'OPTIONS', path: '/x', headers: { origin } })).status).toBe(429);
+    const empty = { origin: '', 'access-control-request-method': '' };
+    expect((await ask({ method: 'OPTIONS', path: '/x', headers: empty })).status).toBe(429);
     expect((await ask({ method: 'OPTIONS', path: '/x' })).status).toBe(429);
     expect(
       (await ask({ method: 'OPTIONS', path: '/x', headers: { ...json, 'content-length': '1' }, body: '{' }))
