@@ -132,9 +132,10 @@ function isExcluded({ exclude }: EarlyRule, request: EarlyRequest): boolean {
   const { originalUrl: url, method, headers } = request;
   const query = url.indexOf('?');
   if (exclude.size > 0 && exclude.has(query < 0 ? url : url.slice(0, query))) return true;
-  const names = ['origin', 'access-control-request-method'];
-  const isPreflight = method === 'OPTIONS' && names.every((name) => headers?.[name]);
-  return isPreflight && !hasBody(rawRequest(request) as IncomingMessage);
+  if (method !== 'OPTIONS' || !headers?.['origin']) return false;
+  return (
+    Boolean(headers['access-control-request-method']) && !hasBody(rawRequest(request) as IncomingMessage)
+  );
 }
 
 /**

@@ -146,6 +146,7 @@ describe.each(FRAMEWORKS)('limitBeforeRouting on %s', (framework) => {
       ['x-tenant', { 'x-tenant': 'a' }, { 'x-tenant': 'b' }],
       ['everyone', {}, undefined],
       [(context: never) => tenantOf(context), { 'x-who': 'a' }, { 'x-who': 'b' }],
+      [(context: never) => Promise.resolve(tenantOf(context)), { 'x-who': 'a' }, { 'x-who': 'b' }],
       ['ip', { 'x-forwarded-for': '10.0.0.1' }, { 'x-forwarded-for': '10.0.0.2' }],
     ] as const;
     for (const [by, one, other] of bys) {

@@ -15,6 +15,8 @@ export interface EarlyRule {
   route: Route;
 }
 
+type Decided = Record<symbol, Decision | undefined>;
+
 const NOT_STARTED = new Route([], false, true);
 
 /** Fastify wraps the request of Node.js, and Express extends it. */
@@ -28,32 +30,34 @@ export class BeforeRouting {
   readonly rules = new Map<string, EarlyRule>();
   /** Whether the rules of the application are compiled, so that none can be added. */
   isStarted = false;
-  private readonly decisions = new WeakMap<object, Decision>();
-
-  get isUsed(): boolean {
-    return this.rules.size > 0;
-  }
+  isUsed = false;
+  /** The property of a raw request that holds its decision: a property costs less than an entry of a WeakMap. */
+  private readonly decided = Symbol('decided before routing');
 
   add(name: string, exclude: readonly string[]): EarlyRule {
     const rule = { exclude: new Set(exclude), route: NOT_STARTED };
     this.rules.set(name, rule);
+    this.isUsed = true;
     return rule;
   }
 
   /** Notes the decision that has charged a request. */
   charge(request: object, decision: Decision): void {
-    this.decisions.set(rawRequest(request), this.merged(request, decision));
+    (rawRequest(request) as Decided)[this.decided] = this.merged(request, decision);
+  }
+
+  private decisionOn(request: object): Decision | undefined {
+    return (rawRequest(request) as Decided)[this.decided];
   }
 
   /** Whether a rule has charged a request. */
   hasCharged(request: object, name: string): boolean {
-    const decision = this.decisions.get(rawRequest(request));
-    return decision?.decisions.some(({ rule }) => rule === name) === true;
+    return this.decisionOn(request)?.decisions.some(({ rule }) => rule === name) === true;
   }
 
   /** Returns a decision with the results of the rules that were applied before routing, for headers. */
   merged(request: object, decision: Decision): Decision {
-    const before = this.decisions.get(rawRequest(request));
+    const before = this.decisionOn(request);
     return before ? DecidedHit.joined(before, decision) : decision;
   }
 
