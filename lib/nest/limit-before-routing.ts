@@ -1,30 +1,20 @@
-import type { IncomingMessage } from 'node:http';
-import { Inject, Injectable, type INestApplication } from '@nestjs/common';
+import {
+  Inject,
+  Injectable,
+  InternalServerErrorException,
+  type INestApplication,
+  type OnModuleInit,
+} from '@nestjs/common';
 import { HttpAdapterHost, ModulesContainer } from '@nestjs/core';
-import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
 import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
-import type { MaybePromise } from '../contracts/thenable.js';
-import { afterResponse } from '../http/response-end.js';
-import { hasBody, leaveUnread } from '../http/unread-body.js';
-import type { HttpRequest } from '../http/subject.js';
-import { warnOfLateCors, warnOfUnexposed } from './checks/before-routing-checks.js';
-import { Admission, type Deny } from './request/admission.js';
-import { BeforeRouting, rawRequest, type EarlyRule } from './request/before-routing.js';
-import { HttpExchange } from './request/exchange.js';
+import { Admission } from './request/admission.js';
+import { BeforeRouting } from './request/before-routing.js';
+import type { EarlyRequest, EarlyRequests, Next } from './early-requests.js';
 import { Responder } from './request/responder.js';
 import { Warnings } from './warnings.js';
 
 /** Injection token of what applies rules before routing. */
 export const ROUTING_LIMITER = Symbol.for('nestjs-redis-rate-limit:routing-limiter');
-
-type Next = (error?: unknown) => void;
-
-/** A request of Express or Fastify. */
-interface EarlyRequest extends HttpRequest {
-  readonly method: string;
-  /** The path and the query as the client sent them. */
-  readonly originalUrl: string;
-}
 
 type Middleware = (request: EarlyRequest, response: object, next: Next) => void;
 
@@ -39,7 +29,10 @@ const ON_ROOT = { [Symbol.for('skip-override')]: true };
 
 /** Applies rules of `onDemand` before routing. */
 @Injectable()
-export class RoutingLimiter {
+export class RoutingLimiter implements OnModuleInit {
+  private requests: EarlyRequests | undefined;
+  private readonly cors = new Map<string, unknown>();
+
   constructor(
     @Inject(BeforeRouting) private readonly before: BeforeRouting,
     @Inject(Admission) private readonly admission: Admission,
@@ -55,9 +48,23 @@ export class RoutingLimiter {
       throw new RateLimitConfigError([`${path}: called after app.listen() or app.init(); call it before`]);
     if (this.before.rules.has(name)) throw new RateLimitConfigError([`${path}: called twice for one rule`]);
     const rule = this.before.add(name, exclude);
-    this.install(app, (request, response, next) => this.enter(name, rule, request, response, next));
+    this.install(app, (request, response, next) => {
+      if (this.requests) this.requests.enter(name, rule, request, response, next);
+      else next(new InternalServerErrorException());
+    });
     const { appOptions } = app as unknown as { readonly appOptions?: { readonly cors?: unknown } };
-    warnOfLateCors(appOptions?.cors, name, this.warnings);
+    this.cors.set(name, appOptions?.cors);
+  }
+
+  /** Only applications that call `limitBeforeRouting` load what it needs. */
+  async onModuleInit(): Promise<void> {
+    if (!this.before.isUsed) return;
+    const { EarlyRequests } = await import('./early-requests.js');
+    const { before, admission, responder, warnings, host } = this;
+    const handler = [RoutingLimiter, limitBeforeRouting as () => void] as const;
+    this.requests = new EarlyRequests(before, admission, responder, warnings, host, handler);
+    const { warnOfLateCors } = await import('./checks/cors-checks.js');
+    for (const [name, cors] of this.cors) warnOfLateCors(cors, name, warnings);
   }
 
   private install(app: INestApplication, middleware: Middleware): void {
@@ -77,65 +84,6 @@ export class RoutingLimiter {
     };
     (adapter.getInstance() as Fastify).register(Object.assign(plugin, ON_ROOT));
   }
-
-  private enter(name: string, rule: EarlyRule, request: EarlyRequest, response: object, next: Next): void {
-    if (this.before.hasCharged(request, name) || isExcluded(rule, request)) {
-      next();
-      return;
-    }
-    if (request.headers?.['origin'] !== undefined) this.seeResponse(response);
-    const exchange = new HttpExchange(
-      new ExecutionContextHost([request, response, next], RoutingLimiter, limitBeforeRouting),
-    );
-    const pass = (): void => {
-      if (exchange.decision) this.before.charge(request, exchange.decision);
-      next();
-    };
-    const refuse = (error: unknown): void => {
-      this.leaveUnread(request, response);
-      next(error);
-    };
-    const entered = this.admit(rule, exchange, refuse);
-    if (entered instanceof Promise) entered.then(pass, refuse);
-    else if (entered) pass();
-  }
-
-  /** Functions of rules may throw. */
-  private admit(rule: EarlyRule, exchange: HttpExchange, refuse: Next): MaybePromise<boolean> {
-    try {
-      return this.admission.enter(rule.route, exchange, this.deny);
-    } catch (error) {
-      refuse(error);
-      return false;
-    }
-  }
-
-  private leaveUnread(request: EarlyRequest, response: object): void {
-    const { httpAdapter } = this.host;
-    leaveUnread(rawRequest(request) as IncomingMessage, (name, value) => {
-      httpAdapter.setHeader(response, name, value);
-    });
-  }
-
-  private readonly deny: Deny = ({ context }, decision, detail) =>
-    this.responder.deny(context, decision, detail);
-
-  private seeResponse(response: object): void {
-    if (!this.warnings.isPending('RL_HEADERS_UNEXPOSED')) return;
-    const raw = rawRequest(response) as Parameters<typeof warnOfUnexposed>[0];
-    afterResponse(response, () => warnOfUnexposed(raw, this.warnings));
-  }
-}
-
-/** Whether a rule does not count a request: its whole path is excluded, exactly, or it is a preflight of CORS. */
-function isExcluded({ exclude }: EarlyRule, request: EarlyRequest): boolean {
-  const { originalUrl: url, method, headers } = request;
-  const query = url.indexOf('?');
-  if (exclude.size > 0 && exclude.has(query < 0 ? url : url.slice(0, query))) return true;
-  if (method !== 'OPTIONS' || !headers?.['origin']) return false;
-  return (
-    Boolean(headers['access-control-request-method']) && !hasBody(rawRequest(request) as IncomingMessage)
-  );
 }
 
 /**

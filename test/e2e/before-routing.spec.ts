@@ -543,6 +543,7 @@ describe('a wrong use of limitBeforeRouting', () => {
   it('with the option `cors` of Nest warns at start, and names the fix', async () => {
     const [app, logs] = await create([RateLimitModule.forRoot({ onDemand: { flood: FLOOD } })], true);
     limitBeforeRouting(app, 'flood');
+    await app.init();
     const warned = logs.ours().filter(({ level }) => level === 'warn');
     expect(warned.map(({ message }) => message)).toEqual([
       expect.stringMatching(/Remove the option, and call app\.enableCors\(\).*RL_CORS_AFTER_LIMIT/),

@@ -1,0 +1,92 @@
+import type { IncomingMessage } from 'node:http';
+import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
+import type { HttpAdapterHost } from '@nestjs/core';
+import type { MaybePromise } from '../contracts/thenable.js';
+import { afterResponse } from '../http/response-end.js';
+import { hasBody, leaveUnread } from '../http/unread-body.js';
+import type { HttpRequest } from '../http/subject.js';
+import { warnOfUnexposed } from './checks/cors-checks.js';
+import type { Warnings } from './warnings.js';
+import type { Admission, Deny } from './request/admission.js';
+import { rawRequest, type BeforeRouting, type EarlyRule } from './request/before-routing.js';
+import { HttpExchange } from './request/exchange.js';
+import type { Responder } from './request/responder.js';
+
+export type Next = (error?: unknown) => void;
+
+/** A request of Express or Fastify. */
+export interface EarlyRequest extends HttpRequest {
+  readonly method: string;
+  /** The path and the query as the client sent them. */
+  readonly originalUrl: string;
+}
+
+/** Applies rules to requests before they are routed. */
+export class EarlyRequests {
+  constructor(
+    private readonly before: BeforeRouting,
+    private readonly admission: Admission,
+    private readonly responder: Responder,
+    private readonly warnings: Warnings,
+    private readonly host: HttpAdapterHost,
+    /** The class and the method in the context of a request. */
+    private readonly handler: readonly [type: new (...args: never[]) => object, method: () => void],
+  ) {}
+
+  enter(name: string, rule: EarlyRule, request: EarlyRequest, response: object, next: Next): void {
+    if (this.before.hasCharged(request, name) || isExcluded(rule, request)) {
+      next();
+      return;
+    }
+    if (request.headers?.['origin'] !== undefined) this.seeResponse(response);
+    const exchange = new HttpExchange(new ExecutionContextHost([request, response, next], ...this.handler));
+    const pass = (): void => {
+      if (exchange.decision) this.before.charge(request, exchange.decision);
+      next();
+    };
+    const refuse = (error: unknown): void => {
+      this.leaveUnread(request, response);
+      next(error);
+    };
+    const entered = this.admit(rule, exchange, refuse);
+    if (entered instanceof Promise) entered.then(pass, refuse);
+    else if (entered) pass();
+  }
+
+  /** Functions of rules may throw. */
+  private admit(rule: EarlyRule, exchange: HttpExchange, refuse: Next): MaybePromise<boolean> {
+    try {
+      return this.admission.enter(rule.route, exchange, this.deny);
+    } catch (error) {
+      refuse(error);
+      return false;
+    }
+  }
+
+  private leaveUnread(request: EarlyRequest, response: object): void {
+    const { httpAdapter } = this.host;
+    leaveUnread(rawRequest(request) as IncomingMessage, (name, value) => {
+      httpAdapter.setHeader(response, name, value);
+    });
+  }
+
+  private readonly deny: Deny = ({ context }, decision, detail) =>
+    this.responder.deny(context, decision, detail);
+
+  private seeResponse(response: object): void {
+    if (!this.warnings.isPending('RL_HEADERS_UNEXPOSED')) return;
+    const raw = rawRequest(response) as Parameters<typeof warnOfUnexposed>[0];
+    afterResponse(response, () => warnOfUnexposed(raw, this.warnings));
+  }
+}
+
+/** Whether a rule does not count a request: its whole path is excluded, exactly, or it is a preflight of CORS. */
+function isExcluded({ exclude }: EarlyRule, request: EarlyRequest): boolean {
+  const { originalUrl: url, method, headers } = request;
+  const query = url.indexOf('?');
+  if (exclude.size > 0 && exclude.has(query < 0 ? url : url.slice(0, query))) return true;
+  if (method !== 'OPTIONS' || !headers?.['origin']) return false;
+  return (
+    Boolean(headers['access-control-request-method']) && !hasBody(rawRequest(request) as IncomingMessage)
+  );
+}
