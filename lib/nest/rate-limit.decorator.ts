@@ -1,4 +1,4 @@
-import { applyDecorators, UseFilters } from '@nestjs/common';
+import { applyDecorators, UseFilters, type Type } from '@nestjs/common';
 import type { AlgorithmName } from '../algorithms/registry.js';
 import { isFields } from '../contracts/fields.js';
 import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
@@ -69,8 +69,15 @@ export function RateLimit<Given extends string | DecoratedRule, Fields extends D
   refuseBare('@RateLimit', "@RateLimit('1m', 100)", [rule, ...others]);
   return applyDecorators(
     append('@RateLimit', RULES, noted(ruleOf(rule as string | RouteRule, others))),
-    UseFilters(ModuleCheck),
+    checkModule,
   );
+}
+
+/** Not on middleware: Nest would warn about a filter that its user has not written. */
+function checkModule(target: object, name?: string | symbol, descriptor?: PropertyDescriptor): void {
+  const { use } = (name === undefined ? (target as Type).prototype : target) as { readonly use?: unknown };
+  const isMiddleware = typeof use === 'function' && use.length === 3;
+  if (!isMiddleware) (UseFilters(ModuleCheck) as MethodDecorator)(target, name!, descriptor!);
 }
 
 function noted(rule: object): object {
