@@ -18,7 +18,7 @@ export type {
   StoreChange,
   Follower,
   HeartbeatWatcher,
-  TurnFollower,
+  GrantFollower,
   Heartbeat,
 } from './contracts/base-store.js';
 export type { MaybePromise } from './contracts/thenable.js';

@@ -18,11 +18,11 @@ export interface BaseStore extends Store {
    *
    * @returns a function that ends the reports
    */
-  followTurns?(prefix: string, instance: string, follower: TurnFollower): () => void;
+  followGrants?(prefix: string, instance: string, follower: GrantFollower): () => void;
 }
 
 /** Receives the turns of leases that wait for permits. */
-export interface TurnFollower {
+export interface GrantFollower {
   /** Receives the name of a lease that was handed its permits. */
   came(lease: string): void;
   /** Receives the key of a counter that was deleted, with all leases that waited. */

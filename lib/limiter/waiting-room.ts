@@ -1,4 +1,4 @@
-import type { BaseStore, TurnFollower } from '../contracts/base-store.js';
+import type { BaseStore, GrantFollower } from '../contracts/base-store.js';
 import type { Store } from '../contracts/store.js';
 import { after, every, onAbort, type Timer } from '../contracts/timer.js';
 import type { RuleHit } from '../rules/compiled-rule.js';
@@ -24,7 +24,7 @@ const REPORTED_WITHIN_MS = 250;
  *
  * See docs/adr/0053-the-queue-of-concurrency.md and docs/adr/0054-changes-that-are-not-reported.md.
  */
-export class WaitingRoom implements TurnFollower {
+export class WaitingRoom implements GrantFollower {
   private readonly lines = new Map<string, Set<WaitingRequest>>();
   /** The requests whose turns are reported, by the first name of a lease. */
   private readonly owners = new Map<string, WaitingRequest>();
@@ -113,8 +113,8 @@ export class WaitingRoom implements TurnFollower {
     for (const end of this.ends.splice(0)) end();
   }
 
-  private follow(store: BaseStore, follower: TurnFollower): void {
-    const end = store.followTurns?.(this.prefix, this.instance, follower);
+  private follow(store: BaseStore, follower: GrantFollower): void {
+    const end = store.followGrants?.(this.prefix, this.instance, follower);
     if (end) this.ends.push(end);
   }
 

@@ -176,11 +176,13 @@ export class RateLimitGuard implements CanActivate, OnModuleInit {
     if (!hasResponse && !others) return this.transports.open().then(() => this.apply(context, hooks));
     const exchange = hasResponse ? new HttpExchange(context) : others!.exchangeOf(context);
     if (hooks.subjectOf) exchange.subjectOf = hooks.subjectOf;
-    const [type, handler] = [context.getClass(), handlerOf(context) as Handler];
-    const compiled = this.routes.byType.get(type)?.get(handler);
+    const type = context.getClass();
+    const routes = this.routes.byType.get(type);
+    const compiled =
+      routes?.get(context.getHandler() as Handler) ?? routes?.get(handlerOf(context) as Handler);
     const loading = compiled ? undefined : loadNamed(); // A class that was loaded after start may name other algorithms.
     if (loading) return loading.then(() => this.apply(context, hooks));
-    const known = compiled ?? this.rules.compileLater(type, handler);
+    const known = compiled ?? this.rules.compileLater(type, handlerOf(context) as Handler);
     if (exchange.transport === 'other') passGuard(context);
     const route = this.rules.ruled.has(exchange.transport) ? known : known.named;
     return hasResponse

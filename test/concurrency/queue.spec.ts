@@ -21,13 +21,13 @@ const rule: ConcurrencyRule = {
 };
 
 /** The names of the leases that were handed permits, in the order in which Redis handed them. */
-async function turnsOf(prefix: string) {
+async function grantsOf(prefix: string) {
   const redis = new Redis(redisUrl());
   const turns: string[] = [];
   redis.on('pmessage', (_pattern, _channel, message: string) => {
     if (message !== '') turns.push(message.slice(prefix.length)); // An empty one tries the right to publish.
   });
-  await redis.psubscribe(`${prefix}turns:*`);
+  await redis.psubscribe(`${prefix}grants:*`);
   return { turns, end: () => redis.disconnect() };
 }
 
@@ -44,7 +44,7 @@ describe(`${PROCESSES} processes in which ${EACH} holds wait at once for ${LIMIT
     store = await openRedisStore();
     limiter = new RateLimiter({ store, prefix, onStoreError: 'deny' });
     herd = new Herd(PROCESSES);
-    const { turns, end } = await turnsOf(prefix);
+    const { turns, end } = await grantsOf(prefix);
     const start = performance.now();
     const all = await limiter.hold(rule, 'everyone', { cost: LIMIT });
     const waiting = herd.wait({ url: redisUrl(), prefix, rules: [rule], hits: EACH, inFlight: EACH });

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ConcurrencyRule, Rule } from '../../lib/index.js';
 import { RateLimiter } from '../../lib/limiter.js';
 import { RedisStore } from '../../lib/redis.js';
-import type { LuaForm } from '../../lib/stores/redis/wire/functions.js';
+import type { FunctionSupport } from '../../lib/stores/redis/wire/functions.js';
 import { library } from '../../lib/stores/redis/wire/library.js';
 import { askServer, openAdmin } from '../support/redis/ask-server.js';
 import { commandCounts } from '../support/redis/command-counts.js';
@@ -22,7 +22,7 @@ const FORMS = hasFunctions ? [true, false] : [false];
 
 describe('the form of the Lua', () => {
   let server: RedisServer;
-  let forms: LuaForm[];
+  let forms: FunctionSupport[];
   let limiter: RateLimiter;
   const opened: { close: () => Promise<void> }[] = [];
 
@@ -39,7 +39,7 @@ describe('the form of the Lua', () => {
   async function open(functions: boolean, login = '', port = server.port): Promise<RedisStore> {
     const redis = `redis://${login}127.0.0.1:${port}`;
     const store = new RedisStore({ redis, functions, timeout: 10_000, connectTimeout: 30_000 });
-    store.watchForms((form) => forms.push(form));
+    store.watchFunctionSupport((form) => forms.push(form));
     limiter = new RateLimiter({ store, prefix: uniquePrefix(), onStoreError: 'deny', denyCache: false });
     opened.push(limiter, store);
     await until(

@@ -253,7 +253,7 @@ end
 -- an error.
 local function report_turn(key, name)
   local prefix = string.match(key, '^[^{]*')
-  redis.pcall('PUBLISH', prefix .. 'turns:' .. string.match(name, '^[^-]*'), prefix .. name)
+  redis.pcall('PUBLISH', prefix .. 'grants:' .. string.match(name, '^[^-]*'), prefix .. name)
 end
 
 local function leave(key, name)

@@ -93,7 +93,7 @@ export function logStore(
  */
 export function logServers(store: RedisStore, warnings: Warnings): void {
   const reported = new Set<string>();
-  store.watchForms(({ server, library, reason }) => {
+  store.watchFunctionSupport(({ server, library, reason }) => {
     const place = server === '' || reason === FUNCTIONS_OFF ? '' : ` on ${server}`;
     const line = library
       ? `Redis runs the limiter as functions (library ${library}).`

@@ -2,7 +2,7 @@ import type { Denied, MaxWait, Next } from '../../contracts/algorithm.js';
 import { type Clock, setBack } from '../../contracts/clock.js';
 import { CLOCK, FROM_ONE, readOptions } from '../../contracts/options.js';
 import type { Adjustment, Counter, DecideOptions, Hit, HitResult } from '../../contracts/store.js';
-import type { BaseStore, TurnFollower } from '../../contracts/base-store.js';
+import type { BaseStore, GrantFollower } from '../../contracts/base-store.js';
 import { endsWithReset } from '../../contracts/undo.js';
 import { Entries, Resets, type StateKey } from './entries.js';
 import {
@@ -52,7 +52,7 @@ export class MemoryStore implements BaseStore {
   private readonly entries: Entries;
   private readonly slack: number;
   private readonly resets: Resets;
-  private readonly turnFollowers = new Set<TurnFollower>();
+  private readonly grantFollowers = new Set<GrantFollower>();
   private reportFull: ((maxKeys: number) => void) | undefined;
   private reportedAt = -Infinity;
 
@@ -99,8 +99,10 @@ export class MemoryStore implements BaseStore {
       else if (!dryRun && hit.cost > 0) {
         if (!step.allowed) this.keepDenied(hit, step, now);
         else {
-          this.keep(hit, step, now);
-          if (step.remaining === 0 && !hit.algorithm.leases) nextAfter = this.step(hit, now, 1).retryAfter;
+          const { algorithm } = hit;
+          this.entries.set(hit, step.state, now + step.expiresAfter, algorithm.sizeOf?.(step.state) ?? 1);
+          if (step.granted) this.reportGrants(step.granted);
+          if (step.remaining === 0 && !algorithm.leases) nextAfter = this.step(hit, now, 1).retryAfter;
         }
       }
       if (!dryRun && (isDenied || !step.allowed || hit.cost === 0)) this.keepMoved(hit, now);
@@ -152,7 +154,7 @@ export class MemoryStore implements BaseStore {
       if (counter.algorithm.clear) return this.clear(counter, now);
       const expiresAt = this.entries.delete(key);
       if (expiresAt !== undefined) this.resets.add(key, expiresAt);
-      for (const follower of this.turnFollowers) follower.cleared(key);
+      for (const follower of this.grantFollowers) follower.cleared(key);
       const blockedUntil = block && this.entries.delete(block.key);
       return [expiresAt, blockedUntil].some((until) => until !== undefined && !this.isOver(until));
     });
@@ -166,10 +168,10 @@ export class MemoryStore implements BaseStore {
     return next !== undefined;
   }
 
-  followTurns(_prefix: string, _instance: string, follower: TurnFollower): () => void {
-    this.turnFollowers.add(follower);
+  followGrants(_prefix: string, _instance: string, follower: GrantFollower): () => void {
+    this.grantFollowers.add(follower);
     follower.trusted(true);
-    return () => this.turnFollowers.delete(follower);
+    return () => this.grantFollowers.delete(follower);
   }
 
   /**
@@ -202,8 +204,8 @@ export class MemoryStore implements BaseStore {
     return expiresAt + this.slack <= this.now();
   }
 
-  private reportTurns(leases: readonly string[]): void {
-    for (const follower of this.turnFollowers) for (const lease of leases) follower.came(lease);
+  private reportGrants(leases: readonly string[]): void {
+    for (const follower of this.grantFollowers) for (const lease of leases) follower.came(lease);
   }
 
   private step(hit: Counter, now: number, cost: number, maxWait?: MaxWait, lease?: string) {
@@ -245,7 +247,7 @@ export class MemoryStore implements BaseStore {
   private keep(counter: Counter, next: Next<unknown>, now: number): void {
     const { state, expiresAfter, granted } = next;
     this.entries.set(counter, state, now + expiresAfter, counter.algorithm.sizeOf?.(state) ?? 1);
-    if (granted) this.reportTurns(granted);
+    if (granted) this.reportGrants(granted);
   }
 
   private beginBlock({ block }: Hit, step: BlockableStep, now: number): void {

@@ -9,10 +9,10 @@ import type {
   HeartbeatWatcher,
   SharedStore,
   StoreChange,
-  TurnFollower,
+  GrantFollower,
 } from '../../contracts/base-store.js';
 import { Adjuster } from './wire/adjuster.js';
-import { Announcements, changesOf, turnsOf } from './link/announcements.js';
+import { ChangeFeed, changesOf, grantsOf } from './link/change-feed.js';
 import { Batches, Split } from './wire/batches.js';
 import { forEachPart } from './wire/bounded-calls.js';
 import { Call, resetKey, type CallClock } from './wire/call.js';
@@ -20,14 +20,14 @@ import { CallQueue, CallQueues, TimedCalls } from './breaker/call-queue.js';
 import { CircuitBreaker, OpenCalls } from './breaker/circuit-breaker.js';
 import { ClientFaults, CurrentClient } from './link/current-client.js';
 import { Deadline } from './breaker/deadline.js';
-import { Functions, type LuaForm } from './wire/functions.js';
+import { Functions, type FunctionSupport } from './wire/functions.js';
 import { Heartbeats } from './link/heartbeats.js';
 import { library, OldLibraries } from './wire/library.js';
 import { LostCalls } from './wire/lost-calls.js';
 import { MovingSlots } from './breaker/moving-slot.js';
-import { Probes, trialCalls } from './breaker/probes.js';
+import { Probes, probeCalls } from './breaker/probes.js';
 import { REDIS_STORE_OPTIONS, type RedisStoreOptions } from './redis.store.options.js';
-import type { Main } from './wire/script.js';
+import type { ScriptName } from './wire/script.js';
 
 /**
  * Time limit for the handshake of a connection. TCP retransmits packets that a broken network has dropped only seconds
@@ -63,7 +63,7 @@ export class RedisStore implements BaseStore, SharedStore {
   private readonly split: Split;
   private readonly heartbeats: Heartbeats;
   private readonly oldLibraries: OldLibraries;
-  private readonly announcements: Announcements;
+  private readonly feed: ChangeFeed;
   private readonly now: CallClock;
   private compareClocks: ((aheadMs: number) => void) | undefined;
   private closing: Promise<void> | undefined;
@@ -92,8 +92,8 @@ export class RedisStore implements BaseStore, SharedStore {
     this.calls = new OpenCalls(this.breaker, current, connectTimeout);
 
     // A request: compose(split, batch)(call)
-    this.announcements = new Announcements(current, redis, subscriber);
-    this.adjuster = new Adjuster(this.calls, current, this.announcements, this.now, this.clock);
+    this.feed = new ChangeFeed(current, redis, subscriber);
+    this.adjuster = new Adjuster(this.calls, current, this.feed, this.now, this.clock);
     this.batches = new Batches(this.calls, new LostCalls(this.adjuster), current, faults, this.now);
     this.split = new Split(this.batches, this, timeout);
     this.heartbeats = new Heartbeats(this.batches, current, faults, this.now);
@@ -138,7 +138,7 @@ export class RedisStore implements BaseStore, SharedStore {
   async block({ key, block }: Counter, duration: number): Promise<void> {
     if (!block) return;
     await this.batches.run(this.call('block', [block.key, key], duration));
-    this.announcements.changed(key, false);
+    this.feed.changed(key, false);
   }
 
   reset(counters: readonly Counter[]): Promise<readonly boolean[]> {
@@ -148,7 +148,7 @@ export class RedisStore implements BaseStore, SharedStore {
       const removed = await this.batches.run(
         this.call('reset', [resetKey(key), key, ...(block ? [block.key] : [])], 1),
       );
-      this.announcements.changed(key, true);
+      this.feed.changed(key, true);
       return removed !== 0;
     });
   }
@@ -158,7 +158,7 @@ export class RedisStore implements BaseStore, SharedStore {
     const call = new Call(this.now?.(), 'adjust');
     call.addClear(counter);
     const [cleared] = (await this.batches.run(call)) as number[];
-    this.announcements.changed(counter.key, false);
+    this.feed.changed(counter.key, false);
     return cleared === 1;
   }
 
@@ -179,19 +179,19 @@ export class RedisStore implements BaseStore, SharedStore {
   }
 
   follow(prefix: string, follower: Follower): void {
-    this.announcements.follow(changesOf(prefix), follower);
+    this.feed.follow(changesOf(prefix), follower);
   }
 
   unfollow(prefix: string, follower: Follower): void {
-    this.announcements.unfollow(changesOf(prefix), follower);
+    this.feed.unfollow(changesOf(prefix), follower);
   }
 
-  followTurns(prefix: string, instance: string, follower: TurnFollower): () => void {
-    return this.announcements.followTurns(prefix, instance, follower);
+  followGrants(prefix: string, instance: string, follower: GrantFollower): () => void {
+    return this.feed.followGrants(prefix, instance, follower);
   }
 
   isFollowed({ key }: Counter): boolean {
-    return this.announcements.isFollowed(key);
+    return this.feed.isFollowed(key);
   }
 
   watch(listener: (change: StoreChange) => void): () => void {
@@ -226,7 +226,7 @@ export class RedisStore implements BaseStore, SharedStore {
    *
    * @internal
    */
-  watchForms(listener: (form: LuaForm) => void): void {
+  watchFunctionSupport(listener: (form: FunctionSupport) => void): void {
     this.functions.watch(listener);
   }
 
@@ -236,16 +236,16 @@ export class RedisStore implements BaseStore, SharedStore {
    * @internal
    */
   watchRefusals(listener: (fault: StoreFault) => void): void {
-    this.announcements.watchRefusals(listener);
+    this.feed.watchRefusals(listener);
   }
 
-  async ready(trial?: (subject: string) => readonly Hit[]): Promise<void> {
+  async ready(probe?: (subject: string) => readonly Hit[]): Promise<void> {
     await this.calls.connected();
-    await this.breaker.ready(() => (trial ? trialCalls(this.current, trial, this.now?.()) : []));
-    const key = trial?.('ready')[0]?.key;
+    await this.breaker.ready(() => (probe ? probeCalls(this.current, probe, this.now?.()) : []));
+    const key = probe?.('ready')[0]?.key;
     if (key === undefined) return;
     const prefix = key.slice(0, key.indexOf('{'));
-    await this.announcements.tryToPublish([changesOf(prefix), turnsOf(prefix, 'ready')], this.timeout);
+    await this.feed.tryToPublish([changesOf(prefix), grantsOf(prefix, 'ready')], this.timeout);
   }
 
   close(): Promise<void> {
@@ -253,7 +253,7 @@ export class RedisStore implements BaseStore, SharedStore {
   }
 
   private async closeAll(): Promise<void> {
-    this.announcements.close();
+    this.feed.close();
     this.batches.flush();
     await this.adjuster.retries.close();
     const drained = this.calls.close();
@@ -263,7 +263,7 @@ export class RedisStore implements BaseStore, SharedStore {
     this.current.close();
   }
 
-  private call(script: Main, keys: readonly string[], ...args: (string | number)[]): Call {
+  private call(script: ScriptName, keys: readonly string[], ...args: (string | number)[]): Call {
     const call = new Call(this.now?.(), script);
     for (const key of keys) call.addKey(key);
     call.add(...args);

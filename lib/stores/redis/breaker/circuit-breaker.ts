@@ -17,7 +17,7 @@ import { failureIn } from '../wire/reply.js';
 export class CircuitBreaker implements Caller {
   private readonly circuits = new Map<string, Circuit>();
   private readonly listeners = new Set<(change: StoreChange) => void>();
-  private trials: () => readonly Call[] = () => [];
+  private probing: () => readonly Call[] = () => [];
   private isClosed = false;
 
   constructor(
@@ -67,10 +67,10 @@ export class CircuitBreaker implements Caller {
   /**
    * Probes every server.
    *
-   * @param trials returns a call for each server
+   * @param probing returns a call for each server
    */
-  async ready(trials: () => readonly Call[]): Promise<void> {
-    this.trials = trials;
+  async ready(probing: () => readonly Call[]): Promise<void> {
+    this.probing = probing;
     await this.tryAll();
   }
 
@@ -103,7 +103,7 @@ export class CircuitBreaker implements Caller {
   }
 
   private async tryAll(): Promise<void> {
-    await Promise.all(this.trials().map((call) => this.try(call)));
+    await Promise.all(this.probing().map((call) => this.try(call)));
   }
 
   /** Tries everything that a call may need. An error concerns the whole server, and opens its circuit. */

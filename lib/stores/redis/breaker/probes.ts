@@ -23,14 +23,14 @@ export function keysByServer(
 }
 
 /** Returns one deciding call for each server. */
-export function trialCalls(
+export function probeCalls(
   current: CurrentClient,
-  trial: (subject: string) => readonly Hit[],
+  probe: (subject: string) => readonly Hit[],
   now: number | undefined,
 ): Call[] {
   const hits = new Map<string, readonly Hit[]>();
   const keys = keysByServer(current, (nth) => {
-    const some = trial(`ready-${nth}`);
+    const some = probe(`ready-${nth}`);
     hits.set(some[0]!.key, some);
     return some[0]!.key;
   });

@@ -30,7 +30,7 @@ import {
   recordText,
   rulesOf,
   type VersionParts,
-} from './rule-text.js';
+} from './stored-rule.js';
 import writeRule from './write-rule.lua.js';
 
 /** The options of a `RedisRuleSource`. */

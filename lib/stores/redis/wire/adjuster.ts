@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type Clock, toMicroseconds } from '../../../contracts/clock.js';
 import type { Adjustment } from '../../../contracts/store.js';
-import type { Announcements } from '../link/announcements.js';
+import type { ChangeFeed } from '../link/change-feed.js';
 import { boundedParts, forEachPart } from './bounded-calls.js';
 import { Call, type CallClock, type Caller, REPEATED_FOR } from './call.js';
 import type { CurrentClient } from '../link/current-client.js';
@@ -18,7 +18,7 @@ export class Adjuster {
   constructor(
     private readonly next: Caller,
     private readonly current: CurrentClient,
-    private readonly announcements: Announcements,
+    private readonly feed: ChangeFeed,
     private readonly now: CallClock,
     clock: Clock,
   ) {
@@ -56,7 +56,7 @@ export class Adjuster {
       throw error;
     }
     for (const { key, kind } of adjustments)
-      if (kind !== 'renew' && kind !== 'charge') this.announcements.changed(key, false);
+      if (kind !== 'renew' && kind !== 'charge') this.feed.changed(key, false);
     return reply.map((adjusted) => adjusted === 1);
   }
 

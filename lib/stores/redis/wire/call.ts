@@ -1,5 +1,5 @@
 import type { Algorithm, Parameters } from '../../../contracts/algorithm.js';
-import type { Main } from './script.js';
+import type { ScriptName } from './script.js';
 import type { Adjustment, Counter, DecideOptions, Hit } from '../../../contracts/store.js';
 import { endsWithReset } from '../../../contracts/undo.js';
 
@@ -104,7 +104,7 @@ export class Call {
    */
   constructor(
     readonly now: number | undefined,
-    readonly main: Main = 'decide',
+    readonly main: ScriptName = 'decide',
   ) {}
 
   /** The algorithms in use, in a fixed order, so that each set of algorithms has one script. */

@@ -7,10 +7,10 @@ import { WHEN_FULL, type Library } from './library.js';
 import { FUNCTIONS_OFF } from '../redis.store.options.js';
 import { isError, oneLine } from './reply.js';
 import type { Algorithm } from '../../../contracts/algorithm.js';
-import { assembleScript, type Main } from './script.js';
+import { assembleScript, type ScriptName } from './script.js';
 
 /** The form in which a server runs the limiter's Lua. */
-export interface LuaForm {
+export interface FunctionSupport {
   /** Its address; `''` if there is only one server. */
   readonly server: string;
   /** The library of functions that it runs; absent if it runs scripts. */
@@ -48,8 +48,8 @@ const MOST_LOADS = 3;
 export class Functions implements Caller {
   private client!: StoreClient;
   private scripts!: Scripts;
-  private readonly forms = new Map<string, LuaForm>();
-  private readonly listeners: ((form: LuaForm) => void)[] = [];
+  private readonly forms = new Map<string, FunctionSupport>();
+  private readonly listeners: ((form: FunctionSupport) => void)[] = [];
   private loading: Promise<ReadonlyMap<string, Error | undefined>> | undefined;
 
   /** @param library if absent, all calls run as scripts */
@@ -69,7 +69,7 @@ export class Functions implements Caller {
   }
 
   /** Reports the form in which a server runs the Lua, when it is known. */
-  watch(listener: (form: LuaForm) => void): void {
+  watch(listener: (form: FunctionSupport) => void): void {
     this.listeners.push(listener);
   }
 
@@ -97,7 +97,7 @@ export class Functions implements Caller {
     return this.scripts.run(call);
   }
 
-  private note(form: LuaForm): void {
+  private note(form: FunctionSupport): void {
     const before = this.forms.get(form.server);
     if (before && before.library === form.library) return;
     this.forms.set(form.server, form);
@@ -181,7 +181,7 @@ class Scripts {
       : command.call(this.client, keys.length, ...keys, ...argv);
   }
 
-  private define(name: string, main: Main, algorithms: readonly Algorithm[]): Command {
+  private define(name: string, main: ScriptName, algorithms: readonly Algorithm[]): Command {
     this.client.defineCommand(name, { lua: assembleScript(main, algorithms) });
     const command = (this.client as unknown as Record<string, Command>)[name]!;
     this.commands.set(name, command);
@@ -190,7 +190,7 @@ class Scripts {
 }
 
 /** Returns the name of the command for a script with some algorithms. */
-function nameOf(main: Main, algorithms: readonly Algorithm[]): string {
+function nameOf(main: ScriptName, algorithms: readonly Algorithm[]): string {
   let name = `rateLimit:${main}:`;
   for (const algorithm of algorithms) name += `${algorithm.name}+`;
   return name;

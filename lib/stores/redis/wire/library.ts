@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { everyAlgorithm } from '../../../algorithms/registry.js';
 import idle from '../idle.lua.js';
-import { assemble, EVERY_MAIN, type Main } from './script.js';
+import { assemble, EVERY_MAIN, type ScriptName } from './script.js';
 import type { StoreClient } from '../link/connection.js';
 import type { CurrentClient } from '../link/current-client.js';
 
@@ -15,7 +15,7 @@ export interface Library {
   /** The argument of FUNCTION LOAD. */
   readonly text: string;
   /** The name of each Redis function; that for a server that is out of memory ends with `WHEN_FULL`. */
-  readonly functions: Readonly<Record<Main, string>>;
+  readonly functions: Readonly<Record<ScriptName, string>>;
 }
 
 export const WHEN_FULL = '_full';

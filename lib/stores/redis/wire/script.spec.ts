@@ -3,7 +3,7 @@ import { luaNames } from '../../../../test/support/lua-names.js';
 import { algorithms, everyAlgorithm } from '../../../algorithms/registry.js';
 import type { Algorithm } from '../../../contracts/algorithm.js';
 import { library, WHEN_FULL } from './library.js';
-import { assembleScript, EVERY_MAIN, type Main } from './script.js';
+import { assembleScript, EVERY_MAIN, type ScriptName } from './script.js';
 
 /** The global names of Redis that the Lua uses. */
 const GIVEN = [
@@ -20,13 +20,13 @@ const GIVEN = [
   'struct',
 ].concat(['table', 'tonumber', 'tostring', 'type', 'unpack']);
 
-const ALL = EVERY_MAIN.map((main): [Main, readonly Algorithm[]] => [main, everyAlgorithm]);
+const ALL = EVERY_MAIN.map((main): [ScriptName, readonly Algorithm[]] => [main, everyAlgorithm]);
 
 describe('a script', () => {
   it.each([
     ...ALL,
-    ...everyAlgorithm.map((algorithm): [Main, readonly Algorithm[]] => ['decide', [algorithm]]),
-    ...everyAlgorithm.map((algorithm): [Main, readonly Algorithm[]] => ['adjust', [algorithm]]),
+    ...everyAlgorithm.map((algorithm): [ScriptName, readonly Algorithm[]] => ['decide', [algorithm]]),
+    ...everyAlgorithm.map((algorithm): [ScriptName, readonly Algorithm[]] => ['adjust', [algorithm]]),
   ])(
     'a script for %s reads only names that it or Redis declares, and assigns no global name',
     (main, some) => {

@@ -12,12 +12,12 @@ import rights from '../rights.lua.js';
 const MAINS = { decide, adjust, block, reset, heartbeat, rights };
 
 /** The name of the Lua function that a call runs. */
-export type Main = keyof typeof MAINS;
+export type ScriptName = keyof typeof MAINS;
 
-export const EVERY_MAIN = Object.keys(MAINS) as readonly Main[];
+export const EVERY_MAIN = Object.keys(MAINS) as readonly ScriptName[];
 
 /** Returns the Lua of some algorithms and functions: each file once, after the files that it needs. */
-export function assemble(mains: readonly Main[], algorithms: readonly Algorithm[]): string {
+export function assemble(mains: readonly ScriptName[], algorithms: readonly Algorithm[]): string {
   const inFront = withNeeds([call, ...algorithms.flatMap((each) => luaOf(each).needs)]);
   const behind = withNeeds(mains.map((main) => MAINS[main])).filter((module) => !inFront.includes(module));
   const modules = algorithms.map(
@@ -27,7 +27,7 @@ export function assemble(mains: readonly Main[], algorithms: readonly Algorithm[
 }
 
 /** Returns a script with only the given algorithms, since each definition in a script has a cost per call. */
-export function assembleScript(main: Main, algorithms: readonly Algorithm[]): string {
+export function assembleScript(main: ScriptName, algorithms: readonly Algorithm[]): string {
   return `${assemble([main], algorithms)}\nreturn ${main}(KEYS, ARGV)\n`;
 }
 

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { Follower, TurnFollower } from '../../../contracts/base-store.js';
+import type { Follower, GrantFollower } from '../../../contracts/base-store.js';
 import type { StoreFault } from '../../../contracts/store-fault.js';
 import { faultOf } from '../breaker/fault.js';
 import { Deadline } from '../breaker/deadline.js';
@@ -11,7 +11,7 @@ import { serverOf } from './topology.js';
 import { Subscriber } from './subscriber.js';
 
 /** The message that tries whether the server publishes. */
-const TRIAL = '';
+const PROBE = '';
 
 /** The codes of a server that does not permit this user to subscribe or to publish. */
 const NOT_PERMITTED: readonly string[] = ['NOPERM', 'UNKNOWN_COMMAND'];
@@ -23,7 +23,7 @@ const RESET = ' ';
 const ECHO_MS = 1000;
 
 /** A server that announces changes. */
-interface Announcer {
+interface Publisher {
   /** Opens a connection to subscribe with. */
   open(): StoreClient;
   /** The connection that runs the Lua, whose rights decide whether changes are announced. */
@@ -34,7 +34,7 @@ interface Announcer {
  * Reports changes by other processes to followers, and whether all changes are reported: not if a server does not permit
  * the limiter's user to publish or to subscribe. See docs/adr/0054-changes-that-are-not-reported.md.
  */
-export class Announcements {
+export class ChangeFeed {
   private readonly followers = new Map<string, Set<Follower>>();
   private readonly subscribers = new Map<string, Subscriber>();
   /** The server that announced a reset first, by key. */
@@ -79,8 +79,8 @@ export class Announcements {
   }
 
   /** Reports the turns of leases that a process waits for. Returns a function that ends the reports. */
-  followTurns(prefix: string, instance: string, follower: TurnFollower): () => void {
-    const turns: Follower = {
+  followGrants(prefix: string, instance: string, follower: GrantFollower): () => void {
+    const grants: Follower = {
       changed: (name) => follower.came(name.slice(prefix.length)),
       trusted: (isTrusted) => follower.trusted(isTrusted),
     };
@@ -89,7 +89,7 @@ export class Announcements {
       trusted: () => undefined,
     };
     const channels = [
-      [turnsOf(prefix, instance), turns],
+      [grantsOf(prefix, instance), grants],
       [changesOf(prefix), resets],
     ] as const;
     for (const [channel, each] of channels) this.follow(channel, each);
@@ -115,10 +115,10 @@ export class Announcements {
    * @param within how long to wait for the servers, in milliseconds
    */
   async tryToPublish(names: readonly string[], within: number): Promise<void> {
-    const trials = [...this.announcers].flatMap(([address, { client }]) =>
+    const probing = [...this.publishers].flatMap(([address, { client }]) =>
       names.map((name) => publish(client, address, this.keyPrefix + name).catch(this.failed(address))),
     );
-    await new Deadline(within).within(Promise.all(trials)).catch(() => undefined);
+    await new Deadline(within).within(Promise.all(probing)).catch(() => undefined);
   }
 
   close(): void {
@@ -137,7 +137,7 @@ export class Announcements {
   }
 
   /** Each server that announces changes, by address; `''` if there is only one: each master announces its own changes. */
-  private get announcers(): ReadonlyMap<string, Announcer> {
+  private get publishers(): ReadonlyMap<string, Publisher> {
     const { bounds } = this;
     const { client } = this.current;
     if (!client.isCluster) return new Map([['', { client, open: () => connect(this.redis, bounds) }]]);
@@ -156,22 +156,22 @@ export class Announcements {
   /** Subscribes to every current server, and ends the subscriptions to others. */
   private update(): void {
     if (this.followers.size === 0) return;
-    const servers = this.announcers;
+    const servers = this.publishers;
     for (const [address, subscriber] of this.subscribers) {
       if (servers.has(address)) continue;
       subscriber.close();
       this.subscribers.delete(address);
       this.trust([...this.followers.keys()]);
     }
-    for (const [address, announcer] of servers) {
+    for (const [address, publisher] of servers) {
       if (!this.subscribers.has(address))
-        this.subscribers.set(address, this.subscriberOf(address, announcer));
+        this.subscribers.set(address, this.subscriberOf(address, publisher));
     }
   }
 
-  private subscriberOf(address: string, announcer: Announcer): Subscriber {
-    return new Subscriber(announcer.open(), this.followers, {
-      tryToPublish: (channel) => publish(announcer.client, address, channel),
+  private subscriberOf(address: string, publisher: Publisher): Subscriber {
+    return new Subscriber(publisher.open(), this.followers, {
+      tryToPublish: (channel) => publish(publisher.client, address, channel),
       message: (channel, text) => this.heard(address, channel, text),
       changed: (channels) => this.trust(channels),
       failed: this.failed(address),
@@ -187,7 +187,7 @@ export class Announcements {
   }
 
   private heard(address: string, channel: string, message: string): void {
-    if (message === TRIAL) return;
+    if (message === PROBE) return;
     const isReset = message.startsWith(RESET);
     const key = message.slice((isReset ? RESET.length : 0) + this.keyPrefix.length);
     // A repeated message must not discard permits that were prefetched after the reset.
@@ -216,13 +216,13 @@ export function changesOf(prefix: string): string {
 }
 
 /** Returns the channel of the turns of leases that a process waits for. */
-export function turnsOf(prefix: string, instance: string): string {
-  return `${prefix}turns:${instance}`;
+export function grantsOf(prefix: string, instance: string): string {
+  return `${prefix}grants:${instance}`;
 }
 
 /** Fails only if the server does not permit it: any other error also stops the calls that announce changes. */
 async function publish(client: StoreClient, address: string, channel: string): Promise<void> {
-  await client.publish(channel, TRIAL).catch((error: unknown) => {
+  await client.publish(channel, PROBE).catch((error: unknown) => {
     if (isRefusal(faultOf(error, address))) throw error;
   });
 }
