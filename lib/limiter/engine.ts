@@ -183,6 +183,7 @@ export class Engine {
    * @throws the signal's reason if it aborts; the permits are refunded when no later request waits behind them
    */
   async delay(decision: Decision, signal?: AbortSignal): Promise<void> {
+    this.openWaits().catch(() => undefined); // What refunds it; an abort awaits it.
     try {
       await sleep(decision.delayMs, signal);
     } catch (error) {

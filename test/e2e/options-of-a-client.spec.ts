@@ -111,7 +111,7 @@ function owned<Client extends { disconnect(): void; on(event: 'error', listener:
 type Made = StoreClient & { readonly options: Readonly<Record<string, unknown>> };
 
 function ours(redis: RedisConnection): Made {
-  return owned(connect(redis, BOUNDS) as Made);
+  return owned(connect(redis, BOUNDS));
 }
 
 async function decisionsWith(redis: RedisConnection) {
