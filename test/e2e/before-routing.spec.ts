@@ -14,6 +14,7 @@ import {
   Module,
   Post,
   VersioningType,
+  type DynamicModule,
   type INestApplication,
   type ModuleMetadata,
 } from '@nestjs/common';
@@ -26,12 +27,17 @@ import {
   limitBeforeRouting,
   RateLimit,
   RateLimitEvents,
+  RateLimitHealth,
   RateLimitModule,
   RateLimitService,
   type RateLimitModuleOptions,
 } from '../../lib/index.js';
+import { RateLimitDashboardModule } from '../../lib/dashboard.js';
+import type { Snapshot } from '../../lib/dashboard/snapshot.js';
+import { MemoryRuleSource } from '../../lib/live.js';
 import { limitHeaders, send, type Answer } from '../support/http-client.js';
 import { LogLines } from '../support/log-lines.js';
+import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
 import { closeApps, FRAMEWORKS, startApp, type Framework, type TestApp } from '../support/nest-app.js';
 
 type Rule = NonNullable<RateLimitModuleOptions['onDemand']>[string];
@@ -81,14 +87,15 @@ interface Start {
   readonly options?: RateLimitModuleOptions;
   readonly exclude?: readonly string[];
   readonly controllers?: ModuleMetadata['controllers'];
+  readonly imports?: readonly DynamicModule[];
   readonly before?: (app: INestApplication) => void;
   readonly after?: (app: INestApplication) => void;
 }
 
 function start(framework: Framework, { rule = FLOOD, ...given }: Start = {}): Promise<TestApp> {
-  const { options, exclude, controllers = [Orders], before, after } = given;
+  const { options, exclude, controllers = [Orders], imports: others = [], before, after } = given;
   const onDemand = { flood: rule, login: { ...FLOOD, limit: 9 } };
-  const imports = [RateLimitModule.forRoot({ onDemand, ...options })];
+  const imports = [RateLimitModule.forRoot({ onDemand, ...options }), ...others];
   const configure = (app: INestApplication): void => {
     before?.(app);
     limitBeforeRouting(app, 'flood', exclude ? { exclude } : {});
@@ -277,6 +284,36 @@ describe.each(FRAMEWORKS)('limitBeforeRouting on %s', (framework) => {
       [false, ...call],
       [false, ...call],
     ]);
+  });
+
+  it('applies live changes, counts on Redis, and is on the page', async () => {
+    const { get, app } = await start(framework, {
+      options: {
+        redis: redisUrl(),
+        prefix: uniquePrefix(),
+        timeout: 10_000,
+        liveRules: new MemoryRuleSource(),
+      },
+      imports: [RateLimitDashboardModule.forRoot()],
+    });
+    expect(await statuses(4, () => get('/unknown'))).toEqual([404, 404, 404, 429]);
+    await app.get(RateLimitService).rules.set('flood', { limit: 5 }, { by: 'ops' });
+    const raised = await get('/orders');
+    expect([raised.status, limitHeaders(raised)['ratelimit-policy']]).toEqual([200, '"flood";q=5;w=60']);
+    await app.get(RateLimitService).rules.set('flood', { limit: 100 }, { by: 'ops' });
+    const { rules } = JSON.parse((await get('/rate-limits/snapshot')).body) as Snapshot;
+    expect(rules).toContainEqual(
+      expect.objectContaining({ rule: 'flood', top: [expect.objectContaining({ denied: 1 })] }),
+    );
+  });
+
+  it('denies with a 503 if Redis cannot decide and the rule says so, which health reports', async () => {
+    const { get, app } = await start(framework, {
+      rule: { ...FLOOD, onStoreError: 'deny' },
+      options: { redis: 'redis://127.0.0.1:1' },
+    });
+    expect((await get('/unknown')).status).toBe(503);
+    expect((await app.get(RateLimitHealth).isHealthy()).rateLimit).toMatchObject({ degraded: true });
   });
 
   it('covers a global prefix and versions, whose whole path `exclude` compares', async () => {
