@@ -183,7 +183,7 @@ export class RateLimitGuard implements CanActivate, OnModuleInit {
     const loading = compiled ? undefined : loadNamed(); // A class that was loaded after start may name other algorithms.
     if (loading) return loading.then(() => this.apply(context, hooks));
     const known = compiled ?? this.rules.compileLater(type, handlerOf(context) as Handler);
-    if (exchange.transport === 'other') passGuard(context);
+    if (known.isMethod) passGuard(context);
     const route = this.rules.ruled.has(exchange.transport) ? known : known.named;
     return hasResponse
       ? this.admission.enter(route, exchange, this.denied)

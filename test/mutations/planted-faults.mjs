@@ -181,8 +181,8 @@ const FAULTS_BY_PART = {
     {
       words: 'a change in another process is not noticed',
       file: 'lib/live/live-follower.ts',
-      text: 'this.stop = watched(source, () => void this.read());',
-      by: 'this.stop = watched(source, () => undefined);',
+      text: 'this.stop = watched(this.source, () => void this.read());',
+      by: 'this.stop = watched(this.source, () => undefined);',
       specs: ['test/live/sources.spec.ts', 'test/live/file-source.spec.ts'],
     },
     {

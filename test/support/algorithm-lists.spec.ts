@@ -14,6 +14,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   'test/throttler/storage.spec.ts': 'the same, each compared with throttler',
   'scripts/draw-choosing.mjs': 'options and notes of some; the others are drawn by their first example',
   'test/contract/debt.contract.ts': 'figures calculated by hand; the others state their own',
+  'test/contract/timelines/paces.ts': 'figures calculated by hand; a contract finds an algorithm without any',
   'test/flood/simulated-log.spec.ts': 'rules whose denials of one log a formula gives',
   'test/concurrency/first-come.spec.ts': 'options with which each allows one request at once',
   'test/live/consumed-permits.spec.ts': 'the figures of a table in docs/live-rules.md',

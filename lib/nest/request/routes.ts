@@ -27,6 +27,8 @@ interface Stages {
 export class Route {
   /** Whether any limit has to be settled after the response. */
   readonly settles: boolean;
+  /** Whether it is a method of a provider, which limits itself unless the guard has applied its limits. */
+  isMethod = false;
   private ofNamed: Route | undefined;
   private split: Stages | undefined;
 

@@ -23,6 +23,7 @@ import {
   lineage,
   methodsOf,
   isApplied,
+  isCall,
   isController,
 } from './handlers.js';
 import { methodRules, targetRules } from '../rate-limit.decorator.js';
@@ -193,7 +194,9 @@ export class RouteRules implements OnApplicationShutdown {
     });
     this.declared.report(...waitProblems(kind === 'none', counted));
     this.mistakes.addMethod(type, method, kind !== 'none');
-    return this.routes.set(type, handler, new Route(limits, isIntercepted(handler)));
+    const route = new Route(limits, isIntercepted(handler));
+    route.isMethod = isCall(kind) && !isController(type);
+    return this.routes.set(type, handler, route);
   }
 
   /** @param id the route; `undefined` for a rule of the module */
