@@ -43,7 +43,7 @@ export type RouteLimits = ReadonlyMap<string, string>;
 /** Reads the decorators of a class or method into the limits of a route. */
 type ReadPlace = (layers: Layers, source: Source, decorations: readonly Decoration[], all: Limits) => void;
 
-/** Which rules reach a handler of a decorator: all, those that it names, or nobody can compute. */
+/** Which rules apply to a handler: all, those that a decorator names, or unknown. */
 type Reach = (handler: string, hasOwnGuard: boolean) => 'all' | 'named' | typeof UNKNOWN;
 
 /** Returns the limits of each route by throttler. */

@@ -135,7 +135,7 @@ describe.each(FRAMEWORKS)('limitBeforeRouting on %s', (framework) => {
     });
   });
 
-  it('limits 10,000 broken bodies, of which none after the limit is parsed', async () => {
+  it('limits 10,000 broken bodies, and parses none of them after the limit is reached', async () => {
     const { port } = await start(framework, { rule: { ...FLOOD, limit: 100, window: '1h' } });
     const headers = { 'content-type': 'application/json' };
     const counts = new Map<number, number>();

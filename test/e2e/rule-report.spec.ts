@@ -70,5 +70,6 @@ describe('the rules of the routes', () => {
       'every HTTP request before routing, except /health, /ready and CORS preflights (limitBeforeRouting): ' +
         '"geocoder" 10 per 1s, sliding-window-log, by everyone, shared',
     );
+    expect(lines).toContainEqual(expect.stringContaining('only if CORS exposes them'));
   });
 });

@@ -225,7 +225,7 @@ it.each([
   expect(isSame).toBe(false);
 });
 
-it('a constant object that is only read, frozen and copied is read as it is written', async () => {
+it('the table has the value of a constant object that the program only reads, freezes and copies', async () => {
   const { rows } = await migrated({
     'app.module.ts': app(`
       const LIMITS = Object.freeze({ strict: 3 });
@@ -239,7 +239,7 @@ it('a constant object that is only read, frozen and copied is read as it is writ
   expect(rows.map(([, before]) => before)).toEqual(['default 3 per 1s', 'default 4 per 1s']);
 });
 
-it('a list of throttlers that is added to is not read as it is written', async () => {
+it('the table says unknown for a list of throttlers to which the program adds another', async () => {
   const { rows } = await migrated({
     'app.module.ts': app(
       `const list = [{ ttl: 1000, limit: 9 }];

@@ -20,7 +20,7 @@ const LONGEST_WAIT_MS = 2500;
 /** Processes ask one after another. The page gives up after 15 seconds. */
 const LONGEST_QUEUE_MS = 10_000;
 const LOOK_EVERY_MS = 100;
-/** Maximum number of rules for which a process asks the others: there is one question at a time. */
+/** Maximum number of rules whose records a process requests from the others, one request at a time. */
 const MOST_ASKED = 4;
 const BUSY = 'Other previews are being calculated; try again in 5 seconds.';
 

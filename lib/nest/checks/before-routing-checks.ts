@@ -60,3 +60,8 @@ export function coverageOf({ exclude }: EarlyRule): string {
   const paths = exclude.size === 0 ? '' : `${[...exclude].join(', ')} and `;
   return `every HTTP request before routing, except ${paths}CORS preflights`;
 }
+
+/** A hint at start. The options of `enableCors()` cannot be read: `RL_HEADERS_UNEXPOSED` reports a response without them. */
+export const EXPOSED_HINT =
+  'limitBeforeRouting(): code in browsers can read RateLimit and Retry-After of another origin only if CORS exposes them: ' +
+  "app.enableCors({ exposedHeaders: ['RateLimit', 'RateLimit-Policy', 'Retry-After'] })";

@@ -12,6 +12,7 @@ import {
 } from '../checks/route-checks.js';
 import {
   coverageOf,
+  EXPOSED_HINT,
   earlyOverrides,
   earlyProblems,
   unknownEarlyRules,
@@ -74,6 +75,7 @@ export class RouteRules implements OnApplicationShutdown {
       const early = this.before.rules.get(rule['name'] as string);
       if (limit && early) this.compileEarly(limit, early, rule);
     }
+    if (this.before.isUsed) this.logger.debug(EXPOSED_HINT);
     this.before.isStarted = true;
     this.declared.report(...unknownEarlyRules(this.before, this.declared));
   }

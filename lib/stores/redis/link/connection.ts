@@ -52,7 +52,7 @@ export function connectToNode(node: StoreClient, bounds: Bounds): StoreClient {
   return client;
 }
 
-/** Calls back with a client; if it is a Cluster, with each of its nodes as it is found. */
+/** Calls back with a client, or with each node of a Cluster when ioredis discovers it. */
 function forEachNode(client: StoreClient, use: (node: StoreClient) => void): void {
   if (client.isCluster) client.on('+node', use);
   else use(client);
