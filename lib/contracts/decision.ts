@@ -56,6 +56,8 @@ export interface Decision extends RuleDecision {
   readonly source: DecisionSource;
   /** One result per rule, in the order of the rules. */
   readonly decisions: readonly RuleDecision[];
+  /** Of a denial: 12 characters that name it, for `explain`. They say nothing about the request. */
+  readonly id?: string | undefined;
 }
 
 /** @throws RateLimitConfigError if the value is not a decision, whatever its type states */

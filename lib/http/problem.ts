@@ -19,6 +19,8 @@ export interface ProblemDetails {
   readonly 'violated-policies': readonly string[];
   /** Milliseconds until the same request would be allowed; `null` if it never would. */
   readonly retryAfterMs: number | null;
+  /** The id of the denial, as `#` and 12 characters; absent if the decision is not one of the limiter. */
+  readonly instance?: string;
 }
 
 /** The type and the title of each status. */
@@ -47,6 +49,7 @@ function detailsOf(status: keyof typeof PROBLEMS, decision: Decision, detail: st
     detail,
     'violated-policies': violatedPolicies(decision),
     retryAfterMs: decision.retryAfterMs,
+    ...instanceOf(decision),
   };
 }
 
@@ -73,11 +76,19 @@ export interface DenialExtensions extends Record<string, unknown> {
   readonly retryAfterMs: number | null;
   /** Names of the rules that denied, the strictest first. */
   readonly violatedPolicies: readonly string[];
+  /** The id of the denial, as `#` and 12 characters; absent if the decision is not one of the limiter. */
+  readonly instance?: string;
 }
 
 /** Returns the `extensions` of the GraphQL error of a denial. */
 export function denialExtensions(code: DenialExtensions['code'], decision: Decision): DenialExtensions {
-  return { code, retryAfterMs: decision.retryAfterMs, violatedPolicies: violatedPolicies(decision) };
+  const violated = violatedPolicies(decision);
+  return { code, retryAfterMs: decision.retryAfterMs, violatedPolicies: violated, ...instanceOf(decision) };
+}
+
+/** A reference by the fragment alone: a text without `#` would be a path relative to the request. */
+function instanceOf({ id }: Decision): { readonly instance?: string } {
+  return id === undefined ? {} : { instance: `#${id}` };
 }
 
 function violatedPolicies(decision: Decision): readonly string[] {

@@ -9,6 +9,7 @@ import {
 } from '../contracts/decision.js';
 import type { SharePart } from '../contracts/algorithm.js';
 import type { RuleHit } from '../rules/compiled-rule.js';
+import { denialIds } from './denial-id.js';
 
 /** The charges of a decision that are not refunded, settled or held yet. */
 export class Charge {
@@ -65,6 +66,7 @@ export class DecidedHit implements Decision {
   readonly #hits: readonly RuleHit[];
   readonly #results: readonly HitResult[];
   #charge: Charge | undefined;
+  #number: number | undefined;
 
   constructor(
     readonly decisions: readonly RuleDecision[],
@@ -87,6 +89,15 @@ export class DecidedHit implements Decision {
     if (strictest.nextPermitMs !== undefined) this.nextPermitMs = strictest.nextPermitMs;
     this.#hits = hits;
     this.#results = results;
+  }
+
+  get id(): string | undefined {
+    return this.allowed ? undefined : denialIds.of(DecidedHit.numberOf(this)!);
+  }
+
+  /** Returns the number of a denial of this limiter, which its id encrypts. */
+  static numberOf(decision: Decision): number | undefined {
+    return decision instanceof DecidedHit ? (decision.#number ??= denialIds.next()) : undefined;
   }
 
   /** Returns the charge of a decision: empty for the result of `peek`, `undefined` for a denial. */

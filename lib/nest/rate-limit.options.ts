@@ -40,6 +40,12 @@ export interface RateLimitModuleOptions {
    */
   readonly headers?: HeaderStyle | readonly HeaderStyle[] | false | undefined;
   /**
+   * Name of a response header with the id of a denial, such as `'x-denial-id'`, for bodies that do not have it. Problem
+   * details have the id as `instance`.
+   * @default none
+   */
+  readonly denialIdHeader?: string | undefined;
+  /**
    * Returns the body of a 429, synchronously or asynchronously. If it fails, the error is logged and the default
    * body is sent. `'nest'`: `{ statusCode, message, error }` as in Nest's own exceptions, also for a 503. In the
    * context of an exception that the application throws where no rule applies, `getClass` and `getHandler` return

@@ -62,6 +62,11 @@ const PROBLEM = {
       items: TEXT,
       description: 'Names of the rules, the strictest first.',
     },
+    instance: {
+      type: 'string',
+      format: 'uri-reference',
+      description: 'The id of the denial: `#` and 12 characters.',
+    },
   },
 };
 

@@ -22,6 +22,7 @@ import { askAndWait } from '../support/raw-client.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
 import { virtualStore, VirtualTime, type StoreKind } from '../support/virtual-store.js';
+import { INSTANCE } from '../support/denial-id.js';
 
 const EXPORTS = { algorithm: 'concurrency', limit: 2, scope: 'shared', lease: '1h' } as const;
 const CLIENT = '127.0.0.1';
@@ -262,6 +263,7 @@ describe.each(SETUPS)('a limit on requests in flight, on $framework with $kind',
       detail: 'Rule "exports" allows 2 at a time; try again in 30 s.',
       'violated-policies': ['exports'],
       retryAfterMs: 30_000,
+      ...INSTANCE,
     });
     await other.release();
   });

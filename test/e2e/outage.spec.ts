@@ -13,6 +13,7 @@ import { hasFunctions } from '../support/redis/lua-calls.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
 import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
+import { INSTANCE } from '../support/denial-id.js';
 
 const RULES: RateLimitModuleOptions = {
   rules: { default: { window: '1m', limit: 100, algorithm: 'fixed-window' } },
@@ -183,6 +184,7 @@ describe.each(FRAMEWORKS)('without Redis, on %s', (framework) => {
         detail: 'The rate limit cannot be checked at the moment; try again in 1 s.',
         'violated-policies': ['default'],
         retryAfterMs: 1000,
+        ...INSTANCE,
       });
     }
     await server.restart();

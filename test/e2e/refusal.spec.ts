@@ -19,6 +19,7 @@ import {
 import { limitHeaders } from '../support/http-client.js';
 import { closeApps, FRAMEWORKS, startApp, type AppSetup } from '../support/nest-app.js';
 import { virtualStore, VirtualTime } from '../support/virtual-store.js';
+import { INSTANCE } from '../support/denial-id.js';
 
 @Controller()
 class LoginController {
@@ -40,6 +41,7 @@ const LOGIN_REFUSED = {
   detail: 'Rule "login" allows 1 per 1 m; try again in 18 s.',
   'violated-policies': ['login'],
   retryAfterMs: 17_500,
+  ...INSTANCE,
 };
 
 const LOGIN_HEADERS = {
@@ -80,7 +82,7 @@ describe.each(FRAMEWORKS)('a denied request on %s', (framework) => {
     expect(answer.headers).toMatchObject({
       ...LOGIN_HEADERS,
       'content-type': 'application/problem+json; charset=utf-8',
-      'content-length': `${JSON.stringify(LOGIN_REFUSED).length}`,
+      'content-length': `${JSON.stringify({ ...LOGIN_REFUSED, instance: '#123456789012' }).length}`,
     });
   });
 

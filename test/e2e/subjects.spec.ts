@@ -5,6 +5,7 @@ import { clientAt, said, startDoor, userAs } from '../support/door-app.js';
 import { limitHeaders } from '../support/http-client.js';
 import { closeApps, FRAMEWORKS, SETUPS, startApp } from '../support/nest-app.js';
 import { virtualStore, VirtualTime } from '../support/virtual-store.js';
+import { INSTANCE } from '../support/denial-id.js';
 
 const holder = (key: string) => clientAt('10.0.0.1', { 'X-Api-Key': key });
 const tenant = (name: string) => clientAt('10.0.0.1', { 'x-tenant': name });
@@ -134,6 +135,7 @@ describe.each(FRAMEWORKS)('a request without subject on %s', (framework) => {
       detail: 'Rule "member" counts by something that this request does not have.',
       'violated-policies': ['member'],
       retryAfterMs: null,
+      ...INSTANCE,
     });
   });
 

@@ -12,10 +12,11 @@ const successful = sessions.filter(({ curls }) => curls.length > 0);
 const speaking = sessions.filter(({ clients }) => clients.length > 0);
 const failing = sessions.filter(({ start }) => start.prints.includes('Error'));
 
-/** Removes times from an output, because they differ from run to run. */
+/** Removes times and ids of denials from an output, because they differ from run to run. */
 function timeless(output: string): string {
   return output
     .replace(/(;t=|Retry-After: |try again in |"retryAfterMs":)\d+/gi, '$1…')
+    .replace(/(?<="instance":"#)[\w-]+/, '…')
     .replace(/^[\w-]+(?=: )/gm, (name) => name.toLowerCase());
 }
 

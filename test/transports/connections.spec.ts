@@ -7,6 +7,7 @@ import { RateLimit } from '../../lib/index.js';
 import { startApp } from '../support/nest-app.js';
 import { until } from '../support/redis/until.mjs';
 import { ADAPTERS, startGateway, type Adapter } from './gateway-app.js';
+import { INSTANCE } from '../support/denial-id.js';
 
 const MINUTE = { window: '1m', algorithm: 'fixed-window' } as const;
 const ADA = '203.0.113.1';
@@ -106,6 +107,7 @@ const PROBLEM = {
   title: 'Quota exceeded',
   'violated-policies': ['connect'],
   retryAfterMs: expect.any(Number),
+  ...INSTANCE,
 };
 
 const SETUPS = ADAPTERS.flatMap((adapter) =>

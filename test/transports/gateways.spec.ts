@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { until } from '../support/redis/until.mjs';
+import { INSTANCE } from '../support/denial-id.js';
 import {
   ADAPTERS,
   answersErrors,
@@ -38,7 +39,12 @@ async function reply(client: GatewayClient, event: string, data?: unknown): Prom
 
 const problem = (rule: string) => [
   'exception',
-  expect.objectContaining({ status: 429, 'violated-policies': [rule], retryAfterMs: expect.any(Number) }),
+  expect.objectContaining({
+    status: 429,
+    'violated-policies': [rule],
+    retryAfterMs: expect.any(Number),
+    ...INSTANCE,
+  }),
 ];
 
 const SETUPS = ADAPTERS.flatMap((adapter) =>

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { until } from '../support/redis/until.mjs';
 import { desk, GRAPHQL, startGraphql } from './graphql-app.js';
+import { INSTANCE } from '../support/denial-id.js';
 
 type App = Awaited<ReturnType<typeof startGraphql>>;
 
@@ -40,6 +41,7 @@ describe.each(GRAPHQL)('limits in GraphQL: $title', (setup) => {
     expect(denied.extensions).toMatchObject({
       retryAfterMs: expect.any(Number),
       violatedPolicies: ['orders'],
+      ...INSTANCE,
     });
     expect(denied.headers).toMatchObject({
       'ratelimit-policy': '"orders";q=2;w=60',

@@ -7,6 +7,7 @@ import { Test } from '@nestjs/testing';
 import { expect } from '@jest/globals';
 import { RateLimitModule, type RateLimitModuleOptions } from '../../lib/index.js';
 import { LogLines } from '../support/log-lines.js';
+import { INSTANCE } from '../support/denial-id.js';
 
 const PROTO = 'test/transports/depot.proto';
 
@@ -59,5 +60,9 @@ export function expectDenied(found: unknown, rule: string): void {
     expect.stringMatching(`^Rule "${rule}" allows `),
   ]);
   const [details] = error.metadata.get('problem-details-bin');
-  expect(JSON.parse(String(details))).toMatchObject({ status: 429, 'violated-policies': [rule] });
+  expect(JSON.parse(String(details))).toMatchObject({
+    status: 429,
+    'violated-policies': [rule],
+    ...INSTANCE,
+  });
 }

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { RateLimiter } from '../../lib/limiter.js';
 import { until } from '../support/redis/until.mjs';
 import { depot, LINKS, startMicroservice } from './microservice-app.js';
+import { INSTANCE } from '../support/denial-id.js';
 
 type App = Awaited<ReturnType<typeof startMicroservice>>;
 
@@ -23,6 +24,7 @@ const problem = (rule: string) => ({
     status: 429,
     'violated-policies': [rule],
     retryAfterMs: expect.any(Number),
+    ...INSTANCE,
   }),
 });
 

@@ -59,6 +59,7 @@ export class Responder {
   private readonly logger = new Logger('RateLimit');
   private readonly styles: readonly HeaderStyle[];
   private readonly body: RateLimitModuleOptions['body'];
+  private readonly idHeader: string | undefined;
   private readonly context: HeaderContext;
   /** The contexts in which the guard decided, by response: for exceptions that the application throws after it. */
   private readonly contexts = new WeakMap<object, ExecutionContext>();
@@ -69,7 +70,8 @@ export class Responder {
     @Inject(RuleTable) table: RuleTable,
     @Inject(BeforeRouting) private readonly before: BeforeRouting,
   ) {
-    const { headers = 'draft-10', body } = options ?? {};
+    const { headers = 'draft-10', body, denialIdHeader } = options ?? {};
+    this.idHeader = denialIdHeader;
     this.body = body;
     this.styles = headers === false ? [] : [headers].flat();
     this.context = {
@@ -86,11 +88,13 @@ export class Responder {
     if (usage.isRead) recordUsage(context, decision);
     if (!response) {
       const { before } = this;
-      exchange.sendHeaders?.(decision, (joined) => this.headersOf(before.merged(request, joined), styles));
+      const format = (joined: Decision): readonly Header[] =>
+        this.headersOf(before.merged(request, joined), styles, decision);
+      exchange.sendHeaders?.(decision, format);
       return;
     }
     if (typeof this.body === 'function') this.contexts.set(response, context);
-    this.setHeaders(response, all, styles);
+    this.setHeaders(response, all, styles, decision);
   }
 
   /**
@@ -152,13 +156,22 @@ export class Responder {
     }
   }
 
-  private headersOf(decision: Decision, styles: readonly HeaderStyle[]): readonly Header[] {
-    return rateLimitHeaders(decision, styles, this.context);
+  /** @param own the decision without the results of other rules of the request: its id is that of a denial */
+  private headersOf(decision: Decision, styles: readonly HeaderStyle[], own: Decision): readonly Header[] {
+    const headers = rateLimitHeaders(decision, styles, this.context);
+    const id = this.idHeader === undefined ? undefined : own.id;
+    if (id !== undefined) headers.push([this.idHeader!, id]);
+    return headers;
   }
 
-  private setHeaders(response: unknown, decision: Decision, styles: readonly HeaderStyle[]): void {
+  private setHeaders(
+    response: unknown,
+    decision: Decision,
+    styles: readonly HeaderStyle[],
+    own = decision,
+  ): void {
     const { httpAdapter } = this.host;
-    for (const [name, value] of this.headersOf(decision, styles)) {
+    for (const [name, value] of this.headersOf(decision, styles, own)) {
       httpAdapter.setHeader(response, name, value);
     }
   }

@@ -118,6 +118,10 @@ const CHECKS: Readonly<Record<keyof RateLimitModuleOptions, OptionCheck>> = {
     allowed: `${HEADER_STYLES.map((style) => `"${style}"`).join(', ')}, a list of these, or false`,
     accepts: isHeaders,
   },
+  denialIdHeader: {
+    allowed: 'a name of a header, such as "x-denial-id"',
+    accepts: (value) => /^[\w-]{1,64}$/.test(String(value)),
+  },
   body: {
     allowed: '"nest", or a function of the decision and the ExecutionContext',
     accepts: (value) => value === 'nest' || typeof value === 'function',
