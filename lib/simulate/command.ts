@@ -2,7 +2,7 @@ import { closeSync, existsSync, openSync, readSync, realpathSync, statSync, writ
 import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import { escaped } from '../contracts/shown.js';
 import { readArguments } from './options.js';
-import { Progress, simulate } from './simulate.js';
+import { Progress, simulate, type Simulation } from './simulate.js';
 import { htmlReport } from './report/html-report.js';
 import { textReport } from './report/text-report.js';
 
@@ -51,15 +51,12 @@ function isReport(path: string): boolean {
 /** The first characters of a report. */
 const HTML = '<!doctype html>';
 
-function nothingIn({
-  lines,
-  malformed,
-  withoutSubject,
-  firstMalformed,
-  by,
-}: Awaited<ReturnType<typeof simulate>>): string {
+function nothingIn(simulation: Simulation): string {
+  const { lines, malformed, withoutSubject, firstMalformed, by, fields } = simulation;
   const [first] = firstMalformed;
   const found = `no request in ${lines} lines: ${malformed} malformed, ${withoutSubject} without ${by}`;
-  const example = first ? `; the first malformed one is ${escaped(JSON.stringify(first.text))}` : '';
-  return `${found}${example}; check --format, --map and --by`;
+  const example = first
+    ? `; the first malformed one is ${escaped(`${JSON.stringify(first.text)} (${first.reason})`)}`
+    : '';
+  return `${found}${example}; ${fields}`;
 }

@@ -1,5 +1,8 @@
 import { statSync } from 'node:fs';
 import { type Client, Clients } from './clients.js';
+import { fieldsFound, forwardedField } from './input/fields-found.js';
+import type { NamedField } from './input/lines.js';
+import { isPrivate } from './input/log-fields.js';
 import { LogFile, visitInOrder, type MalformedLine } from './input/log-file.js';
 import type { SimulateOptions } from './options.js';
 import { readRule } from './rule-text.js';
@@ -76,6 +79,17 @@ export interface RuleResult extends RuleTally {
   readonly algorithm: string;
 }
 
+/** A client that is probably a proxy before the server that wrote the log. */
+export interface ProxyAddress {
+  readonly client: string;
+  readonly requests: number;
+  /** The field of the log with the forwarded address; `null` if there is none. */
+  readonly forwarded: string | null;
+}
+
+/** The share of the requests that an address of a proxy sends at least. */
+const NEARLY_ALL = 0.9;
+
 /** The result of a simulation. */
 export interface Simulation {
   readonly files: readonly string[];
@@ -99,6 +113,10 @@ export interface Simulation {
   readonly to: string | null;
   /** Clients that were dropped from memory before the end. They are counted again if they return. */
   readonly dropped: number;
+  /** The fields of the first line, and the `--map` that reads its time and `--by`. */
+  readonly fields: string;
+  /** The private address that sends nearly all requests; `null` if there is none. */
+  readonly proxy: ProxyAddress | null;
   readonly rules: readonly RuleResult[];
   readonly suggestions: readonly Suggestion[];
 }
@@ -109,12 +127,14 @@ export async function simulate(options: SimulateOptions, progress: Progress): Pr
   const tallies = rules.map(() => new Tally());
   const times: number[][] = [];
   let [now, requests, withoutSubject, late, latestBy, from, dropped] = [0, 0, 0, 0, 0, -1, 0];
+  let busiest: Pick<Client, 'subject' | 'requests'> = { subject: '', requests: 0 };
   const clients = new Clients({
     rules: rules.length,
     maxSize: options.maxClients,
     measure: ({ counters }) => sum(rules.map((rule, index) => counters[index]!.measure(rule, now))),
     onDropped: (client: Client) => {
       dropped += 1;
+      if (client.requests > busiest.requests) busiest = client;
       tallies.forEach((tally, index) => tally.addClient(client, client.counters[index]!.denied));
       if (client.times) times.push(client.times);
     },
@@ -143,6 +163,9 @@ export async function simulate(options: SimulateOptions, progress: Progress): Pr
   });
   const droppedEarly = dropped;
   clients.dropAll();
+  const fields = files.map(({ firstFields }) => firstFields).find(({ length }) => length > 0) ?? [];
+  const isProxy =
+    options.by.join() === 'ip' && busiest.requests >= requests * NEARLY_ALL && isPrivate(busiest.subject);
   return {
     files: options.files,
     by: options.by.join(','),
@@ -156,6 +179,8 @@ export async function simulate(options: SimulateOptions, progress: Progress): Pr
     from: from < 0 ? null : isoOf(from),
     to: from < 0 ? null : isoOf(now),
     dropped: droppedEarly,
+    fields: fieldsFound(fields, ['time', ...options.by.filter((field) => field !== 'everyone')]),
+    proxy: isProxy ? proxyOf(busiest, fields) : null,
     rules: rules.map(({ algorithm }, index) => ({
       rule: options.rules[index]!,
       algorithm: algorithm.name,
@@ -163,6 +188,13 @@ export async function simulate(options: SimulateOptions, progress: Progress): Pr
     })),
     suggestions: options.suggest ? suggestAll(options, times, progress) : [],
   };
+}
+
+function proxyOf(
+  { subject, requests }: Pick<Client, 'subject' | 'requests'>,
+  fields: readonly NamedField[],
+): ProxyAddress {
+  return { client: subject, requests, forwarded: forwardedField(fields) ?? null };
 }
 
 function suggestAll(options: SimulateOptions, times: ClientTimes, progress: Progress): readonly Suggestion[] {

@@ -32,13 +32,13 @@ beforeAll(async () => {
     seed: 1,
   });
   const lines = [...HOSTILE, ...fuzzed].flatMap((client, nth) =>
-    Array.from({ length: 6 }, () => JSON.stringify({ time: 1_760_000_000 + nth / 10, ip: client })),
+    Array.from({ length: 6 }, () => JSON.stringify({ time: 1_760_000_000 + nth / 10, user: client })),
   );
   const log = join(folder, '<b>access&log.json');
   writeFileSync(log, [...lines, '<script>alert("malformed")</script>'].join('\n'));
   report = join(folder, 'report.html');
   const rules = RULES.flatMap((rule) => ['--rule', rule]);
-  await simulateCommand([log, ...rules, '--by', 'ip', '--suggest', '1%', '--html', report]);
+  await simulateCommand([log, ...rules, '--by', 'user', '--suggest', '1%', '--html', report]);
   chromium = await startChromium();
 }, 120_000);
 afterAll(async () => {

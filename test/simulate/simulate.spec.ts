@@ -160,6 +160,25 @@ describe('npx nestjs-redis-rate-limit simulate', () => {
     );
   });
 
+  it('warns that one private address sends nearly everything, and names the field with the forwarded address', async () => {
+    const proxied = LINES.map((text) => text.replaceAll(/^(\S+)(.*)\n/gm, '10.0.0.1$2 "$1"\n')).join('');
+    const log = write('proxied.log', proxied);
+    const warning =
+      'Warning: 10.0.0.1, a private address, sent 100.00 % of the requests. It is probably a proxy; its clients are in the field x-forwarded-for: write --map ip=x-forwarded-for';
+    expect(await simulate(log, ...RULE)).toContain(warning);
+    expect((await result(log, ...RULE, '--map', 'ip=x-forwarded-for')).rules[0]).toMatchObject(KNOWN);
+    const { rules, proxy } = await result(log, ...RULE, '--format', 'nginx-forwarded');
+    expect({ proxy, ...rules[0] }).toMatchObject({ proxy: null, ...KNOWN });
+  });
+
+  it('shows the fields of a log that it cannot read, and the --map that reads it', async () => {
+    const json = '{"when":"2025-10-10T00:00:00Z","peer":{"addr":"203.0.113.7"},"ms":12}\n';
+    const fields = 'the log has the fields when, peer.addr, ms; write --map time=when,ip=peer.addr';
+    await expect(simulate(write('odd.json', json), ...RULE)).rejects.toThrow(fields);
+    const map = ['--map', 'time=when,ip=peer.addr'];
+    expect(await result(join(folder, 'odd.json'), ...RULE, ...map)).toMatchObject({ requests: 1 });
+  });
+
   it('suggests limits that a replay confirms', async () => {
     const { suggestions } = await result(log, '--suggest', '1%', '--rule', '30/1m');
     expect(suggestions).toHaveLength(7);
@@ -225,7 +244,7 @@ describe('npx nestjs-redis-rate-limit simulate', () => {
       '--sugest: no such option: did you mean "--suggest"?; allowed: --by, --rule',
     ],
     [['-', '--suggest', '0.1'], '--suggest: got "0.1": write "0.1%"; allowed: a share from 0% to 100%'],
-    [['-', ...RULE, '--format', 'xml'], '--format: got "xml"; allowed: "combined", "json", "csv"'],
+    [['-', ...RULE, '--format', 'xml'], '--format: got "xml"; allowed: "haproxy", "syslog", "alb"'],
     [['-', ...RULE, '--map', 'ip'], '--map: got "ip"; allowed: name=field'],
     [['-', ...RULE, '--max-clients', '0'], '--max-clients: got "0"; allowed: an integer from 1'],
     [['-'], `no rule; write --rule '100/1m', or --suggest 0.1% for a limit`],

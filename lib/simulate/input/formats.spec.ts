@@ -1,13 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import { readerFor, type Format } from './formats.js';
+import type { LoggedRequest } from './lines.js';
 
 const TIME = Date.UTC(2025, 9, 10, 20, 55, 36) * 1000;
 const COMBINED =
   '203.0.113.7 - ann lee [10/Oct/2025:13:55:36 -0700] "GET /a?b=1 HTTP/1.1" 200 12 "https://x/" "say \\"hi\\""';
 
 function read(lines: string[], by = 'ip', map: Record<string, string> = {}, format?: Format) {
-  const { read, hasHeader } = readerFor('a.log', lines, { by: by.split(','), map }, format);
-  return read(lines[hasHeader ? 1 : 0]!);
+  const { read } = readerFor('a.log', lines, { by: by.split(','), map }, format);
+  return read(lines[0]!) ?? read(lines[1]!);
 }
 
 describe('a line of the combined format', () => {
@@ -35,27 +36,39 @@ describe('a line of the combined format', () => {
   it.each(['', 'x', 'x [', '[] ', '1.2.3.4 - - [32/Oct/2025:13:55:36 -0700] "GET / HTTP/1.1"'])(
     'is malformed: %j',
     (line) => {
-      expect(read([line], 'ip', {}, 'combined')).toBeUndefined();
+      expect(typeof read([line], 'ip', {}, 'combined')).toBe('string');
     },
   );
 
+  it.each([
+    ['May', 'ip: got "May"; allowed: an IP address'],
+    ['shop.example', 'ip: got "shop.example"; allowed: an IP address'],
+  ])('is malformed with %s in place of the address', (word, reason) => {
+    expect(read([COMBINED.replace('203.0.113.7', word)])).toBe(reason);
+    expect(read([COMBINED.replace('203.0.113.7', word)], 'ip,path')).toBe(reason);
+    expect(read([COMBINED.replace('203.0.113.7', word)], 'path')).toMatchObject({ subject: '/a' });
+  });
+
   it('has a short subject that differs from that of other long values', () => {
-    const subjects = ['x', 'y'].map(
-      (end) => read([COMBINED.replace('/a?', `/${'a'.repeat(100_000)}${end}?`)], 'path')!.subject!,
-    );
+    const subjects = ['x', 'y'].map((end) => {
+      const line = COMBINED.replace('/a?', `/${'a'.repeat(100_000)}${end}?`);
+      return (read([line], 'path') as LoggedRequest).subject!;
+    });
     expect(new Set(subjects).size).toBe(2);
     expect(subjects.map((subject) => subject.length)).toEqual([289, 289]);
   });
 
   it('has no other fields', () => {
-    expect(() => read([COMBINED], 'tenant')).toThrow('--by: got "tenant"; allowed: ip, user, path');
+    expect(() => read([COMBINED], 'tenant')).toThrow(
+      '--by: got "tenant"; allowed: ip, path, method, user, referer',
+    );
   });
 });
 
 describe('a line of JSON', () => {
   it.each([
     ['ip', {}, '{"time":"2025-10-10T20:55:36Z","ip":"::ffff:1.2.3.4"}', '1.2.3.4'],
-    ['ip', { ip: 'client.addr', time: 'ts' }, `{"client":{"addr":"h"},"ts":${TIME / 1e6}}`, 'h'],
+    ['ip', { ip: 'client.addr', time: 'ts' }, `{"client":{"addr":"1.2.3.4"},"ts":${TIME / 1e6}}`, '1.2.3.4'],
     ['x-key', {}, `{"ts":${TIME / 1e3},"request":{"headers":{"X-Key":["k"]}}}`, 'k'],
     ['tenant.id', {}, '{"time":"2025-10-10 13:55:36.000-07:00","tenant.id":7}', '7'],
     ['user', {}, '{"time":"2025-10-10T20:55:36","ip":"1.2.3.4"}', undefined],
@@ -64,7 +77,24 @@ describe('a line of JSON', () => {
   });
 
   it.each(['{', '[]', 'null', '{"ip":"1.2.3.4"}', '{"time":"yesterday"}'])('is malformed: %s', (line) => {
-    expect(read([line], 'ip', {}, 'json')).toBeUndefined();
+    expect(typeof read([line], 'ip', {}, 'json')).toBe('string');
+  });
+
+  it('names the field that has no address', () => {
+    expect(read(['{"time":1760000000,"client":{"ip":"gateway"}}'])).toBe(
+      'client.ip: got "gateway"; allowed: an IP address',
+    );
+  });
+
+  it('has the last public address of a list as its client, since a client can forge those before it', () => {
+    const map = { ip: 'request.headers.X-Forwarded-For' };
+    const line = (list: string) =>
+      `{"time":"2025-10-10T20:55:36Z","request":{"headers":{"X-Forwarded-For":["${list}"]}}}`;
+    expect(read([line('6.6.6.6, 203.0.113.7, 10.0.0.3')], 'ip', map)).toMatchObject({
+      subject: '203.0.113.7',
+    });
+    expect(read([line('10.0.0.7, 10.0.0.3')], 'ip', map)).toMatchObject({ subject: '10.0.0.7' });
+    expect(read([line('unknown, 10.0.0.3')], 'ip', map)).toContain('allowed: an IP address');
   });
 });
 
@@ -76,13 +106,14 @@ describe('a line of CSV', () => {
   });
 
   it('is malformed with another number of cells', () => {
-    expect(read(['time,ip', '1,2,3'])).toBeUndefined();
+    expect(typeof read(['time,ip', '1,2,3'])).toBe('string');
   });
 
   it('needs the columns', () => {
-    expect(() => read(['time,addr', '1,2'])).toThrow(
-      'the column of ip: got "ip": write --map ip=<column>; allowed: the columns of the header: time, addr',
+    expect(() => read(['when,addr,size', `${TIME / 1e6},203.0.113.7,12`])).toThrow(
+      'no column "time"; the log has the fields when, addr, size; write --map time=when',
     );
+    expect(() => read(['time,addr', '1,203.0.113.7'])).toThrow('write --map ip=addr');
   });
 });
 

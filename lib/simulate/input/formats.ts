@@ -1,24 +1,81 @@
+import { isIP } from 'node:net';
 import { oneOf } from '../../rules/rule-fields.js';
 import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import { shown } from '../../contracts/shown.js';
-import { combinedReader } from './combined.js';
-import { csvReader, separatorOf } from './csv.js';
+import { csvReader, separatorOf, w3cReader } from './columns.js';
 import { jsonReader } from './json-lines.js';
-import type { LineOptions, LineReader } from './lines.js';
+import type { LineOptions, LogReader } from './lines.js';
+import * as text from './text-lines.js';
 
-const READERS = {
-  combined: (_header: string, options: LineOptions) => combinedReader(options),
-  json: (_header: string, options: LineOptions) => jsonReader(options),
-  csv: csvReader,
-};
+/** A format of `--format`. */
+interface LogFormat {
+  /** Whether a line has this format, and no format before it in the table. */
+  readonly detects: (line: string) => boolean;
+  readonly reader: (lines: readonly string[], options: LineOptions) => LogReader;
+  /** The names of the fields in this format. */
+  readonly names?: LineOptions['names'];
+}
 
-export type Format = keyof typeof READERS;
+/** The formats, in the order in which they are detected. */
+const FORMATS = {
+  haproxy: ofText(text.haproxy),
+  syslog: ofText(text.syslog),
+  alb: ofText(text.alb),
+  vhost_combined: ofText(text.vhostCombined, (line) => isIP(line.split(' ', 2)[1] ?? '') > 0),
+  combined: ofText(text.combined),
+  'nginx-forwarded': ofText(text.forwarded, () => false),
+  caddy: ofJson(/"logger":\s*"http\.log\.access/, {
+    time: ['ts'],
+    ip: ['request.client_ip', 'request.remote_ip'],
+    user: ['user_id'],
+    path: ['request.uri'],
+  }),
+  traefik: ofJson(/"ClientAddr":.*"RequestMethod":/, {
+    time: ['StartUTC', 'StartLocal', 'time'],
+    ip: ['ClientHost', 'ClientAddr'],
+    user: ['ClientUsername'],
+    path: ['RequestPath'],
+  }),
+  cloudflare: ofJson(/"EdgeStartTimestamp":/, {
+    time: ['EdgeStartTimestamp'],
+    ip: ['ClientIP'],
+    path: ['ClientRequestURI', 'ClientRequestPath'],
+    'user-agent': ['ClientRequestUserAgent'],
+  }),
+  json: ofJson(/^\s*\{.*\}\s*$/),
+  cloudfront: ofW3c(),
+  iis: ofW3c(),
+  csv: { detects: () => false, reader: csvReader },
+} satisfies Record<string, LogFormat>;
+
+export type Format = keyof typeof FORMATS;
 
 /** Allowed values of `--format`. */
-export const FORMAT = oneOf(...Object.keys(READERS));
+export const FORMAT = oneOf(...Object.keys(FORMATS));
+
+function ofText(format: text.TextFormat, isUsual: LogFormat['detects'] = () => true): LogFormat {
+  return {
+    detects: (line) => format.locate(line) !== undefined && isUsual(line),
+    reader: (_lines, options) => text.textReader(format, options),
+  };
+}
+
+function ofJson(pattern: RegExp, names?: LineOptions['names']): LogFormat {
+  return { detects: (line) => pattern.test(line), reader: (_lines, options) => jsonReader(options), names };
+}
+
+/** CloudFront and IIS: both write the names of their columns. */
+function ofW3c(): LogFormat {
+  const names = { time: ['time'], ip: ['c-ip'], user: ['cs-username'], path: ['cs-uri-stem'] };
+  return { detects: (line) => line.startsWith('#Fields: '), reader: w3cReader, names };
+}
+
+function isCsvHeader(line: string): boolean {
+  return /^[\w@ ."-]+([,;\t][\w@ ."-]+)+$/.test(line) && /[a-z]/i.test(line.split(separatorOf(line))[0]!);
+}
 
 /**
- * Returns the reader for a log, and whether its first line is a header.
+ * Returns the reader for a log.
  *
  * @param lines the first lines, at least one
  * @param given the format; detected from the lines if absent
@@ -29,22 +86,19 @@ export function readerFor(
   lines: readonly string[],
   options: LineOptions,
   given: Format | undefined,
-): { readonly read: LineReader; readonly hasHeader: boolean } {
-  const format = given ?? detect(path, lines);
-  return { read: READERS[format](lines[0]!, options), hasHeader: format === 'csv' };
+): LogReader {
+  const { reader, names }: LogFormat = FORMATS[given ?? detect(path, lines)];
+  return reader(lines, { ...options, ...(names && { names }) });
 }
 
 function detect(path: string, lines: readonly string[]): Format {
-  const isCombined = combinedReader({ by: ['everyone'], map: {} });
+  const formats = Object.entries(FORMATS) as [Format, LogFormat][];
   for (const line of lines.slice(0, 20)) {
-    if (isCombined(line)) return 'combined';
-    if (/^\s*\{.*\}\s*$/.test(line)) return 'json';
+    const found = formats.find(([, { detects }]) => detects(line));
+    if (found) return found[0];
   }
-  const [first] = lines as [string];
-  if (/^[\w@ ."-]+([,;\t][\w@ ."-]+)+$/.test(first) && /[a-z]/i.test(first.split(separatorOf(first))[0]!)) {
-    return 'csv';
-  }
+  if (isCsvHeader(lines[0]!)) return 'csv';
   throw new RateLimitConfigError([
-    `${path}: no known format; its first line is ${shown(first)}; write --format with one of: ${FORMAT.allowed}`,
+    `${path}: no known format; its first line is ${shown(lines[0])}; write --format with one of: ${FORMAT.allowed}`,
   ]);
 }

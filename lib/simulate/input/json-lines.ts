@@ -1,6 +1,6 @@
 import { isFields } from '../../contracts/fields.js';
-import { lineReader, namesOf, type Lookup } from './log-fields.js';
-import type { LineOptions, LineReader } from './lines.js';
+import { capitalized, lineReader, namesOf, textOf, type Lookup } from './log-fields.js';
+import type { LineOptions, LogReader, NamedField } from './lines.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -29,15 +29,15 @@ function inside(line: Fields, steps: readonly string[]): unknown {
   return value;
 }
 
-/** `x-api-key` as some servers log it: `X-Api-Key`. */
-function capitalized(name: string): string {
-  return name.replace(/(^|-)[a-z]/g, (start) => start.toUpperCase());
-}
-
 /** Returns a reader for lines that are JSON objects. */
-export function jsonReader({ by, map }: LineOptions): LineReader {
-  const lookup = (field: string) => finder(namesOf(field, map));
-  return lineReader(by, { parse, time: lookup('time'), lookup });
+export function jsonReader(options: LineOptions): LogReader {
+  const lookup = (field: string) => finder(namesOf(field, options));
+  return lineReader(options.by, {
+    parse,
+    time: lookup('time'),
+    lookup,
+    fields: (line) => named(line, '', 3),
+  });
 }
 
 function parse(text: string): Fields | undefined {
@@ -47,4 +47,13 @@ function parse(text: string): Fields | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Returns the fields with a text or a number in them, down to a depth. */
+function named(line: Fields, parent: string, depth: number): readonly NamedField[] {
+  return Object.entries(line).flatMap(([name, value]): readonly NamedField[] => {
+    const path = parent + name;
+    if (textOf(value) !== undefined) return [[path, value]];
+    return depth > 1 && isFields(value) ? named(value, `${path}.`, depth - 1) : [];
+  });
 }

@@ -11,8 +11,18 @@ export interface LoggedRequest {
   readonly subject: string | undefined;
 }
 
-/** Reads a line of a log. Returns `undefined` if the line is malformed. */
-export type LineReader = (line: string) => LoggedRequest | undefined;
+/** Reads a line of a log. Returns the reason if the line is malformed, and `undefined` if it is a header. */
+export type LineReader = (line: string) => LoggedRequest | string | undefined;
+
+/** A field of a line: its name as `--map` takes it, and its value. */
+export type NamedField = readonly [name: string, value: unknown];
+
+/** What reads the lines of a log. */
+export interface LogReader {
+  readonly read: LineReader;
+  /** Returns the fields of a line; none if it is malformed. */
+  readonly fields: (line: string) => readonly NamedField[];
+}
 
 /** What is read of each line. */
 export interface LineOptions {
@@ -20,6 +30,8 @@ export interface LineOptions {
   readonly by: readonly string[];
   /** Names of fields in the log, by the name that they are used as: `{ time: 'ts' }`. */
   readonly map: Readonly<Record<string, string>>;
+  /** The names that the format uses for a field, the preferred one first. */
+  readonly names?: Readonly<Record<string, readonly string[]>>;
 }
 
 /** The longest line in characters. A longer one is cut, so that a file without line breaks takes no memory. */

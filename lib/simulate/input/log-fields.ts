@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import { canonicalIp } from '../../http/client-ip.js';
-import type { LineReader } from './lines.js';
+import { shown } from '../../contracts/shown.js';
+import { allowListOf, canonicalIp } from '../../http/client-ip.js';
+import type { LineOptions, LogReader, NamedField } from './lines.js';
 
 /** Names that logs use for the fields of a request. */
 const NAMES: Readonly<Record<string, readonly string[]>> = {
@@ -23,6 +24,7 @@ const NAMES: Readonly<Record<string, readonly string[]>> = {
     'clientip',
     'client.ip',
     'remote_ip',
+    'request.client_ip',
     'request.remote_ip',
     'remoteAddress',
     'req.remoteAddress',
@@ -33,10 +35,18 @@ const NAMES: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Returns the names that a field may have in a log: the mapped one alone, or the usual ones. */
-export function namesOf(field: string, map: Readonly<Record<string, string>>): readonly string[] {
+export function namesOf(field: string, { map, names = {} }: LineOptions): readonly string[] {
   if (Object.hasOwn(map, field)) return [map[field]!];
+  if (Object.hasOwn(names, field)) return names[field]!;
   if (Object.hasOwn(NAMES, field)) return NAMES[field]!;
-  return [field, `headers.${field}`, `req.headers.${field}`, `request.headers.${field}`];
+  const header = capitalized(field);
+  const parents = ['headers.', 'req.headers.', 'request.headers.'].map((parent) => parent + field);
+  return [field, ...parents, `request_${header}`, `cs(${header})`];
+}
+
+/** `x-api-key` as some servers log it: `X-Api-Key`. */
+export function capitalized(name: string): string {
+  return name.replace(/(^|-)[a-z]/g, (start) => start.toUpperCase());
 }
 
 /** Maximum length of a part of a subject, in characters. */
@@ -52,25 +62,42 @@ interface LineFormat<Line> {
   readonly time: Lookup<Line>;
   /** Returns how a field in `--by` is found. */
   readonly lookup: (field: string) => Lookup<Line>;
+  /** Returns the fields that `--map` can name. */
+  readonly fields: (line: Line) => readonly NamedField[];
 }
 
 /** Returns a reader for the lines of a format. */
-export function lineReader<Line>(
-  by: readonly string[],
-  { parse, time: timeIn, lookup }: LineFormat<Line>,
-): LineReader {
+export function lineReader<Line>(by: readonly string[], format: LineFormat<Line>): LogReader {
+  const { parse, time: timeIn, fields } = format;
   const timeOf = timeReader();
-  const subjectOf = subjectFrom(by, lookup);
-  return (text) => {
-    const line = parse(text);
-    if (line === undefined) return undefined;
-    const time = timeOf(timeIn(line));
-    return time === undefined ? undefined : { time, subject: subjectOf(line) };
+  const subjectOf = subjectFrom(by, format.lookup);
+  return {
+    read: (text) => {
+      const line = parse(text);
+      if (line === undefined) return 'not a line of this format';
+      const time = timeOf(timeIn(line));
+      if (time === undefined) return `time: got ${shown(timeIn(line))}`;
+      const subject = subjectOf(line);
+      return subject === NO_ADDRESS ? addressProblem(line, format) : { time, subject };
+    },
+    fields: (text) => {
+      const line = parse(text);
+      return line === undefined ? [] : fields(line);
+    },
   };
 }
 
-/** Returns the subject of a line; `undefined` if it has none. */
+function addressProblem<Line>(line: Line, { lookup, fields }: LineFormat<Line>): string {
+  const value = textOf(lookup('ip')(line));
+  const [name] = fields(line).find(([, other]) => textOf(other) === value) ?? ['ip'];
+  return `${name}: got ${shown(value)}; allowed: an IP address`;
+}
+
+/** Returns the subject of a line; `undefined` if it has none, `NO_ADDRESS` if the `ip` is none. */
 type SubjectOf<Line> = (line: Line) => string | undefined;
+
+/** In place of a subject: the value of `ip` is no address. */
+const NO_ADDRESS = '\0';
 
 /**
  * Returns a function that builds the subject of a line from the fields in `--by`, as the guard does: IPv6 addresses are
@@ -84,7 +111,7 @@ function subjectFrom<Line>(by: readonly string[], lookup: LineFormat<Line>['look
     const values: string[] = [];
     for (const part of parts) {
       const value = part(line);
-      if (value === undefined) return undefined;
+      if (value === undefined || value === NO_ADDRESS) return value;
       values.push(value);
     }
     return values.join(', ');
@@ -102,15 +129,27 @@ function partFrom<Line>(field: string, lookup: LineFormat<Line>['lookup']): Subj
 }
 
 /** Returns the text of a value; of a list, that of its first element. */
-function textOf(value: unknown): string | undefined {
+export function textOf(value: unknown): string | undefined {
   const first: unknown = Array.isArray(value) ? value[0] : value;
   if (typeof first === 'string') return first;
   return typeof first === 'number' || typeof first === 'boolean' ? String(first) : undefined;
 }
 
-/** Returns the canonical IP; a host name, which servers can log instead, unchanged. */
+/** Returns the canonical IP. Of a list of forwarded addresses it is the last one that is not private. */
 function clientOf(text: string): string {
-  return text.includes(':') ? (canonicalIp(text) ?? text) : text;
+  if (!text.includes(',')) return canonicalIp(text) ?? NO_ADDRESS;
+  const addresses = text.split(',').map((address) => canonicalIp(address.trim()) ?? NO_ADDRESS);
+  return addresses.findLast((address) => !isPrivate(address)) ?? addresses[0]!;
+}
+
+const inPrivateNetwork = allowListOf([
+  ...['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', '169.254.0.0/16', '127.0.0.0/8'],
+  ...['::1/128', 'fc00::/7', 'fe80::/10'],
+]);
+
+/** Whether a canonical IP is an address of a private network, as that of a proxy. */
+export function isPrivate(client: string): boolean {
+  return inPrivateNetwork({ ip: client.split('/')[0] });
 }
 
 /** Returns the path of a URL without its query. */
@@ -126,7 +165,8 @@ function shortened(text: string): string {
   return `${text.slice(0, LONGEST / 2)}#${createHash('sha256').update(text).digest('hex').slice(0, 32)}`;
 }
 
-const CLF = /^(\d\d)\/([A-Z][a-z]{2})\/(\d{4}):([01]\d|2[0-3])(:[0-5]\d):([0-5]\d|60) ([+-]\d{4})$/;
+const CLF =
+  /^(\d\d)\/([A-Z][a-z]{2})\/(\d{4}):([01]\d|2[0-3])(:[0-5]\d):((?:[0-5]\d|60)(?:\.\d{1,6})?)(?: ([+-]\d{4}))?$/;
 
 const ISO = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d([.,]\d+)?)?( ?(Z|[+-]\d\d:?\d\d))?$/;
 
@@ -134,11 +174,11 @@ const LATEST = 253_402_300_800e6;
 // The year 10000.
 
 /**
- * Reads a time of a log in microseconds since the epoch: `10/Oct/2025:13:55:36 -0700`, ISO 8601 (UTC without a zone),
- * or a number of seconds, milliseconds, microseconds or nanoseconds since the epoch. Returns `undefined` for anything
+ * Reads a time of a log in microseconds since the epoch: `10/Oct/2025:13:55:36 -0700`, ISO 8601 (both UTC without a
+ * zone), or a number of seconds, milliseconds, microseconds or nanoseconds since the epoch. Returns `undefined` for anything
  * else.
  */
-function readTime(value: unknown): number | undefined {
+export function readTime(value: unknown): number | undefined {
   const time = typeof value === 'number' ? fromNumber(value) : fromText(value);
   return time !== undefined && time >= 0 && time < LATEST ? time : undefined;
 }
@@ -160,10 +200,10 @@ function fromNumber(value: number): number | undefined {
 function fromClf(text: string): number | undefined {
   const match = CLF.exec(text);
   if (!match) return undefined;
-  const [, day, month, year, hour, minute, second, zone] = match;
+  const [, day, month, year, hour, minute, second, zone = '+0000'] = match;
   // The second is added, since it may be a leap second.
   const time = Date.parse(`${day} ${month} ${year} ${hour}${minute} ${zone}`);
-  return Number.isNaN(time) ? undefined : (time + Number(second) * 1000) * 1000;
+  return Number.isNaN(time) ? undefined : time * 1000 + Math.round(Number(second) * 1e6);
 }
 
 function fromIso(text: string): number | undefined {

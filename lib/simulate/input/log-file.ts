@@ -1,5 +1,12 @@
 import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
-import { readBytes, type LineOptions, type LineReader, type LoggedRequest, readLines } from './lines.js';
+import {
+  readBytes,
+  type LineOptions,
+  type LoggedRequest,
+  type LogReader,
+  readLines,
+  type NamedField,
+} from './lines.js';
 import { readerFor, type Format } from './formats.js';
 
 const MOST_SHOWN = 3;
@@ -13,6 +20,7 @@ export interface MalformedLine {
   /** Number of the line, from 1. */
   readonly line: number;
   readonly text: string;
+  readonly reason: string;
 }
 
 /** What all files of a simulation share. */
@@ -26,10 +34,12 @@ export interface LogFileOptions extends LineOptions {
 export class LogFile {
   /** The first malformed lines, at most 3. */
   readonly firstMalformed: MalformedLine[] = [];
-  /** Number of lines, without empty ones and the header. */
+  /** Number of lines, without empty ones and headers. */
   lines = 0;
   malformed = 0;
-  private read: LineReader | undefined;
+  /** The fields of the first line that has any. */
+  firstFields: readonly NamedField[] = [];
+  private reader: LogReader | undefined;
   private lineNumber = 0;
   private requests: LoggedRequest[] = [];
   private at = 0;
@@ -84,26 +94,27 @@ export class LogFile {
       this.lineNumber += 1;
       const text = line.endsWith('\r') ? line.slice(0, -1) : line;
       if (text === '') continue;
-      if (this.read === undefined && this.isHeader(text, lines)) continue;
+      this.reader ??= this.readerOf(text, lines);
+      const request = this.reader.read(text);
+      if (request === undefined) continue;
       this.lines += 1;
-      const request = this.read!(text);
-      if (request && request.time <= this.latest) this.requests.push(request);
-      else this.countMalformed(text);
+      if (this.firstFields.length === 0) this.firstFields = this.reader.fields(text);
+      if (typeof request === 'string') this.countMalformed(text, request);
+      else if (request.time <= this.latest) this.requests.push(request);
+      else this.countMalformed(text, 'time: it is in the future');
     }
   }
 
-  /** Creates the reader by the first lines, and returns whether the first one is a header. */
-  private isHeader(text: string, lines: readonly string[]): boolean {
+  /** Creates the reader by the first lines. */
+  private readerOf(text: string, lines: readonly string[]): LogReader {
     const first = [text, ...lines.slice(lines.indexOf(text) + 1)].map((line) => line.trimEnd());
-    const { read, hasHeader } = readerFor(this.path, first, this.options, this.options.format);
-    this.read = read;
-    return hasHeader;
+    return readerFor(this.path, first, this.options, this.options.format);
   }
 
-  private countMalformed(text: string): void {
+  private countMalformed(text: string, reason: string): void {
     this.malformed += 1;
     if (this.firstMalformed.length === MOST_SHOWN) return;
-    this.firstMalformed.push({ file: this.path, line: this.lineNumber, text: text.slice(0, 200) });
+    this.firstMalformed.push({ file: this.path, line: this.lineNumber, text: text.slice(0, 200), reason });
   }
 }
 

@@ -8,7 +8,8 @@ const HOSTILE = '<script>alert("x")</script>\u202e&\u0007';
 const simulation: Simulation = {
   ...{ files: [HOSTILE], by: HOSTILE, lines: 9, malformed: 1, withoutSubject: 2, requests: 6, late: 1 },
   ...{ latestBySeconds: 3, from: '2025-10-10T00:00:00.000Z', to: '2025-10-10T00:00:09.000Z', dropped: 0 },
-  firstMalformed: [{ file: HOSTILE, line: 4, text: HOSTILE }],
+  firstMalformed: [{ file: HOSTILE, line: 4, text: HOSTILE, reason: HOSTILE }],
+  ...{ fields: '', proxy: null },
   rules: [
     {
       ...{ rule: '1/1m gcra', algorithm: 'gcra', requests: 6, allowed: 5, delayed: 0, denied: 1, clients: 2 },
@@ -27,7 +28,7 @@ describe('the HTML report', () => {
     expect(html).not.toMatch(/<script|\p{Cf}/u);
     expect(
       html.match(/&lt;script&gt;alert\(&quot;x&quot;\)&lt;\/script&gt;\\u202e&amp;\\u0007/g)!.length,
-    ).toBe(6);
+    ).toBe(7);
   });
 
   it('requests nothing', () => {
@@ -38,6 +39,17 @@ describe('the HTML report', () => {
   it('has a chart of each rule', () => {
     expect(html.match(/<svg /g)).toHaveLength(1);
     expect(html).toContain('2025-10-10 00:00:00 UTC, 1 s: 5 allowed, 0 delayed, 1 denied');
+  });
+
+  it('has axes with the number of requests and the time', () => {
+    const labels = [...html.matchAll(/<text[^>]*>([^<]*)<\/text>/g)].map(([, label]) => label);
+    expect(labels).toEqual(['0', '3', '6', '00:00:00', '00:00:01']);
+  });
+
+  it('says in one sentence which limit is suggested, and why that one', () => {
+    expect(html).toContain(
+      'Suggested limit: 2 requests in 1 minute for each client, the smallest one that denies at most 0.1 % of requests: in this log it denies 0 of 6 requests (0.00 %), of 0 clients.',
+    );
   });
 });
 
@@ -55,7 +67,7 @@ describe('the text report', () => {
       '2/1m gcra  0       0.00 %  0',
       '',
       '1 malformed lines were skipped:',
-      `  ${name}:4: ${name}`,
+      `  ${name}:4: ${name} (${name})`,
       `2 requests without ${name} were not decided.`,
       '1 lines are out of order, up to 3 s: decided at the largest time before them.',
     ]);

@@ -1,15 +1,21 @@
 import type { Bar } from '../tally.js';
 import type { RuleResult, Simulation } from '../simulate.js';
 import type { Target } from '../suggest.js';
-import { notesOf, summaryOf, count, instant, percent, printable } from './notes.js';
+import { notesOf, summaryOf, verdictOf, count, instant, percent, printable, targetText } from './notes.js';
 
+/** The size of the bars. */
 const WIDTH = 960;
 
 const HEIGHT = 160;
 
-/** Returns the bars as an SVG image: allowed, delayed and denied requests, stacked. */
+/** The space for the labels of the axes, to the left and below. */
+const LEFT = 70;
+
+const BELOW = 22;
+
+/** Returns the bars as an SVG image with axes: allowed, delayed and denied requests, stacked. */
 function chart(bars: readonly Bar[], label: string): string {
-  const most = Math.max(1, ...bars.map(({ allowed, delayed, denied }) => allowed + delayed + denied));
+  const most = mostOf(bars);
   const width = WIDTH / Math.max(1, bars.length);
   const columns = bars.map((bar, index) => {
     const title = `${timeOf(bar.start)}, ${bar.seconds} s: ${bar.allowed} allowed, ${bar.delayed} delayed, ${bar.denied} denied`;
@@ -22,15 +28,40 @@ function chart(bars: readonly Bar[], label: string): string {
     });
     return `<g><title>${title}</title>${parts.join('')}</g>`;
   });
-  return `<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${label}">${columns.join('')}</svg>`;
+  const box = `${-LEFT} -8 ${WIDTH + LEFT} ${HEIGHT + BELOW + 8}`;
+  return `<svg viewBox="${box}" role="img" aria-label="${label}">${axes(bars, most)}${columns.join('')}</svg>`;
+}
+
+/** Returns the lines and labels of the axes: requests of a bar upwards, time to the right. */
+function axes(bars: readonly Bar[], most: number): string {
+  const requests = [0, 0.5, 1].map((part) => {
+    const y = fixed(HEIGHT * (1 - part));
+    return `<path d="M0 ${y}H${WIDTH}"/><text x="-8" y="${y}" dy="4" text-anchor="end">${count(most * part)}</text>`;
+  });
+  const [first, last] = [bars[0], bars.at(-1)];
+  if (!first || !last) return requests.join('');
+  const length = last.start + last.seconds - first.start;
+  const parts = length < 4 ? [0, 1] : [0, 0.25, 0.5, 0.75, 1];
+  const times = parts.map((part) => {
+    const anchor = part === 0 ? 'start' : part === 1 ? 'end' : 'middle';
+    const at = timeOf(first.start + Math.round(length * part)).slice(
+      length > 172_800 ? 0 : 11,
+      length > 172_800 ? 10 : 19,
+    );
+    return `<text x="${fixed(WIDTH * part)}" y="${HEIGHT + BELOW - 4}" text-anchor="${anchor}">${at}</text>`;
+  });
+  return [...requests, ...times].join('');
 }
 
 /** Returns the text below a chart. */
-function axisOf(bars: readonly Bar[]): string {
+function captionOf(bars: readonly Bar[]): string {
   const [first, last] = [bars[0], bars.at(-1)];
   if (!first || !last) return '';
-  const most = Math.max(...bars.map(({ allowed, delayed, denied }) => allowed + delayed + denied));
-  return `${timeOf(first.start)} to ${timeOf(last.start + last.seconds)}; a bar is ${first.seconds} s, the highest has ${most} requests`;
+  return `${timeOf(first.start)} to ${timeOf(last.start + last.seconds)}; a bar is ${first.seconds} s, the highest has ${mostOf(bars)} requests`;
+}
+
+function mostOf(bars: readonly Bar[]): number {
+  return Math.max(1, ...bars.map(({ allowed, delayed, denied }) => allowed + delayed + denied));
 }
 
 function timeOf(second: number): string {
@@ -55,7 +86,8 @@ h2 { margin-top: 2.5rem; }
 table { border-collapse: collapse; margin: 0.5rem 0 1.5rem; }
 th, td { padding: 0.2rem 1rem 0.2rem 0; text-align: left; border-bottom: 1px solid var(--line); vertical-align: top; }
 tbody th { font-weight: normal; } td { font-variant-numeric: tabular-nums; }
-svg { width: 100%; height: auto; border-bottom: 1px solid var(--text); }
+svg { width: 100%; height: auto; }
+svg text { font-size: 13px; fill: var(--text); } svg path { stroke: var(--line); }
 rect.allowed { fill: var(--allowed); } rect.delayed { fill: var(--delayed); } rect.denied { fill: var(--denied); }
 .key span { margin-right: 1rem; }
 .key span::before { content: ''; display: inline-block; width: 0.7em; height: 0.7em; margin-right: 0.4em; }
@@ -79,6 +111,7 @@ export function htmlReport(simulation: Simulation, target: Target | undefined): 
 <main>
 <h1>${title}</h1>
 ${summaryOf(simulation).map(paragraph).join('\n')}
+${verdictOf(simulation, target).map(paragraph).join('\n')}
 ${notesOf(simulation).map(paragraph).join('\n')}
 ${simulation.rules.map(section).join('\n')}
 ${target ? suggestions(simulation, target) : ''}
@@ -103,7 +136,7 @@ function section(result: RuleResult): string {
 <h2><code>${name}</code></h2>
 <p class="key"><span class="allowed">allowed</span><span class="delayed">delayed</span><span class="denied">denied</span></p>
 ${chart(timeline, `Requests by outcome over time: ${name}`)}
-<p>${text(axisOf(timeline), 200)}</p>
+<p>${text(captionOf(timeline), 200)}</p>
 ${table(rows.map((row) => row.map((cell) => text(cell))))}
 ${worstClients(result)}
 </section>`;
@@ -119,7 +152,7 @@ function worstClients({ worstClients: worst }: RuleResult): string {
   return table(rows, ['client', 'denied', 'requests']);
 }
 
-function suggestions({ suggestions: found, requests }: Simulation, { share, of }: Target): string {
+function suggestions({ suggestions: found, requests }: Simulation, target: Target): string {
   const rows = found.map(({ rule, limit, denied, clientsDenied }) =>
     limit === null
       ? [text(rule), 'no limit denies so few', '']
@@ -130,7 +163,7 @@ function suggestions({ suggestions: found, requests }: Simulation, { share, of }
         ],
   );
   return `<section>
-<h2>Smallest limits that deny at most ${Number((share * 100).toPrecision(12))} % of ${of}</h2>
+<h2>Smallest limits that deny at most ${targetText(target)}</h2>
 ${table(rows, ['rule', 'denied', 'clients denied'])}
 </section>`;
 }

@@ -1,5 +1,7 @@
 import { escaped } from '../../contracts/shown.js';
-import type { Simulation } from '../simulate.js';
+import { DEFAULT_ALGORITHM } from '../../rules/rule.js';
+import type { ProxyAddress, Simulation } from '../simulate.js';
+import type { Target } from '../suggest.js';
 
 const LONGEST = 60;
 
@@ -35,14 +37,50 @@ export function summaryOf(simulation: Simulation): readonly string[] {
   return [`${names}: ${count(requests)} requests${clients}${period}`];
 }
 
+/** Formats the share that a limit may deny: `0.1 % of requests`. */
+export function targetText({ share, of }: Target): string {
+  return `${Number((share * 100).toPrecision(12))} % of ${of}`;
+}
+
+/** Returns the suggested limit in one sentence and the reason for it, or no line without a suggestion. */
+export function verdictOf(
+  { suggestions, requests, by }: Simulation,
+  target: Target | undefined,
+): readonly string[] {
+  const found = suggestions.filter(({ limit }) => limit !== null);
+  const best = found.find(({ algorithm }) => algorithm === DEFAULT_ALGORITHM) ?? found[0];
+  if (!best || !target) return [];
+  const each = by === 'everyone' ? 'all clients together' : 'each client';
+  return [
+    `Suggested limit: ${count(best.limit!)} requests in ${windowOf(best.rule)} for ${each}, the smallest one that denies at most ${targetText(target)}: in this log it denies ${count(best.denied)} of ${count(requests)} requests (${percent(best.denied, requests)}), of ${count(best.clientsDenied)} clients.`,
+  ];
+}
+
+/** Returns the window of a rule in words: `1 minute` for `100/1m`. */
+function windowOf(rule: string): string {
+  const [, text = ''] = /\/(\S+)/.exec(rule) ?? [];
+  const units = { ms: 'millisecond', s: 'second', m: 'minute', h: 'hour', d: 'day', w: 'week' };
+  return text.replace(
+    /^(\d+)(ms|[smhdw])$/,
+    (_, number: string, unit: keyof typeof units) => `${number} ${units[unit]}${number === '1' ? '' : 's'}`,
+  );
+}
+
+function proxyNote({ client, requests, forwarded }: ProxyAddress, all: number): string {
+  const fix = forwarded
+    ? `its clients are in the field ${printable(forwarded)}: write --map ip=${printable(forwarded)}`
+    : 'the log has no field with the forwarded address';
+  return `Warning: ${client}, a private address, sent ${percent(requests, all)} of the requests. It is probably a proxy; ${fix}.`;
+}
+
 /** Returns the lines of a report about what was not decided, or not exactly. */
 export function notesOf(simulation: Simulation): readonly string[] {
   const { malformed, firstMalformed, withoutSubject, late, latestBySeconds, dropped, by } = simulation;
-  const notes: string[] = [];
+  const notes = simulation.proxy ? [proxyNote(simulation.proxy, simulation.requests)] : [];
   if (malformed > 0) {
     notes.push(`${count(malformed)} malformed lines were skipped:`);
-    for (const { file, line, text } of firstMalformed.slice(0, 3)) {
-      notes.push(`  ${printable(file)}:${line}: ${printable(text)}`);
+    for (const { file, line, text, reason } of firstMalformed.slice(0, 3)) {
+      notes.push(`  ${printable(file)}:${line}: ${printable(text)} (${printable(reason)})`);
     }
   }
   if (withoutSubject > 0) {

@@ -1,6 +1,6 @@
 import type { RuleResult, Simulation } from '../simulate.js';
 import type { Target } from '../suggest.js';
-import { notesOf, summaryOf, count, instant, percent, printable } from './notes.js';
+import { notesOf, summaryOf, count, instant, percent, printable, targetText } from './notes.js';
 
 /** Returns the report for a terminal. */
 export function textReport(simulation: Simulation, target: Target | undefined): string {
@@ -8,8 +8,9 @@ export function textReport(simulation: Simulation, target: Target | undefined): 
   const parts = [summaryOf(simulation).join('\n')];
   if (rules.length > 0) parts.push(table(ruleRows(rules)));
   if (target) {
-    const share = `${Number((target.share * 100).toPrecision(12))} % of ${target.of}`;
-    parts.push(`Smallest limits that deny at most ${share}:\n${table(suggestionRows(simulation))}`);
+    parts.push(
+      `Smallest limits that deny at most ${targetText(target)}:\n${table(suggestionRows(simulation))}`,
+    );
     if (suggestions.length === 0) parts.push('No requests, no suggestion.');
   }
   const notes = notesOf(simulation);
