@@ -38,10 +38,10 @@ import { Traffic } from './traffic/traffic.js';
     }),
     RateLimitDashboardModule.forRootAsync({
       guards: process.env['NODE_ENV'] === 'production' ? [AdminGuard] : [],
+      unmaskGuards: [AdminGuard],
       imports: [TrafficModule],
       inject: [Traffic],
       useFactory: (traffic: Traffic) => ({
-        subjects: 'shown',
         actions: [{ id: 'traffic', label: 'Send traffic', run: () => traffic.start() }],
       }),
     }),

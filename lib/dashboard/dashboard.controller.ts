@@ -1,5 +1,5 @@
-import { Get, Inject, Logger, NotFoundException, Post, Req, Res } from '@nestjs/common';
-import { DASHBOARD_GUARDED } from './dashboard.options.js';
+import { ForbiddenException, Get, Inject, Logger, NotFoundException, Post, Req, Res } from '@nestjs/common';
+import { DASHBOARD_GUARDED, type DashboardGuarded } from './dashboard.options.js';
 import { Changes, CHANGES } from './http/changes.js';
 import { EventStreams } from './http/event-streams.js';
 import { failureOf, rawResponse, jsonReply, send, type Reply } from './http/raw-response.js';
@@ -27,7 +27,7 @@ export class DashboardController {
   private readonly logger = new Logger('RateLimit');
 
   constructor(
-    @Inject(DASHBOARD_GUARDED) private readonly isGuarded: boolean,
+    @Inject(DASHBOARD_GUARDED) private readonly guarded: DashboardGuarded,
     @Inject(Snapshots) private readonly snapshots: Snapshots,
     @Inject(EventStreams) private readonly streams: EventStreams,
     @Inject(Changes) private readonly changes: Changes,
@@ -79,6 +79,16 @@ export class DashboardController {
     });
   }
 
+  /** `RateLimitDashboardModule` adds the path and the guards. */
+  unmask(request: DashboardRequest, response: unknown): Promise<void> {
+    return this.answer(request, response, async () => {
+      if (!this.guarded.unmask)
+        throw new ForbiddenException('Subjects are masked: the operations page has no `unmaskGuards`.');
+      checkChange(request);
+      return jsonReply({ subjects: await this.changes.unmask(request) });
+    });
+  }
+
   private async answer(
     request: DashboardRequest,
     response: unknown,
@@ -86,7 +96,7 @@ export class DashboardController {
   ): Promise<void> {
     const raw = rawResponse(response);
     try {
-      if (!this.isGuarded) {
+      if (!this.guarded.page) {
         checkPeer(request);
         checkHost(request);
       }

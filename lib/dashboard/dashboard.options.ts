@@ -1,7 +1,6 @@
 import type { CanActivate, FactoryProvider, ModuleMetadata, Type } from '@nestjs/common';
 import { callable, FLAG, type OptionCheck } from '../contracts/options.js';
 import { isFields } from '../contracts/fields.js';
-import { oneOf } from '../rules/rule-fields.js';
 
 /** A button of the application on the page. */
 export interface DashboardAction {
@@ -15,12 +14,6 @@ export interface DashboardAction {
 
 /** The options of the operations page that a factory can create. */
 export interface RateLimitDashboardOptions {
-  /**
-   * Whether the page shows subjects, such as IPs and user ids, or masks them.
-   *
-   * @default 'masked'
-   */
-  readonly subjects?: 'masked' | 'shown';
   /**
    * Whether the page can change nothing: no rules, no subjects, no actions.
    *
@@ -53,6 +46,13 @@ export interface RateLimitDashboardExtras {
    * Guards of the page and of all its requests. Without guards, the application starts only outside production.
    */
   readonly guards?: readonly (Type<CanActivate> | CanActivate)[];
+  /**
+   * Guards of the request that shows masked subjects, such as IPs and user ids, beside `guards`. The log has who has seen
+   * which.
+   *
+   * @default none: subjects stay masked for every user
+   */
+  readonly unmaskGuards?: RateLimitDashboardExtras['guards'];
   /** Modules with the dependencies of the guards. */
   readonly imports?: ModuleMetadata['imports'];
 }
@@ -70,7 +70,13 @@ export interface RateLimitDashboardAsyncOptions extends RateLimitDashboardExtras
 /** Injection token of the options. */
 export const DASHBOARD_OPTIONS = Symbol.for('nestjs-redis-rate-limit:dashboard-options');
 
-/** Injection token of whether the page has guards. */
+/** Which requests have guards: those of the page, and those that show subjects. */
+export interface DashboardGuarded {
+  readonly page: boolean;
+  readonly unmask: boolean;
+}
+
+/** Injection token of which requests have guards. */
 export const DASHBOARD_GUARDED = Symbol.for('nestjs-redis-rate-limit:dashboard-guarded');
 
 const isAction = (value: unknown): boolean =>
@@ -81,14 +87,22 @@ const isAction = (value: unknown): boolean =>
 
 /** The checks of the options. */
 export const DASHBOARD_OPTION_CHECKS = {
-  subjects: oneOf('masked', 'shown'),
+  subjects: {
+    allowed: 'none: subjects are masked, and users that the guards in `unmaskGuards` allow can show them',
+    accepts: () => false,
+  },
   readOnly: FLAG,
   author: callable('of the request that returns a text'),
   actions: {
     allowed: "a list of { id: 'traffic', label: 'Send traffic', run: () => … }",
     accepts: (value) => Array.isArray(value) && value.every(isAction),
   },
-} satisfies Record<keyof RateLimitDashboardOptions, OptionCheck>;
+} satisfies Record<keyof RateLimitDashboardOptions | 'subjects', OptionCheck>;
+
+const GUARDS: OptionCheck = {
+  allowed: 'a list of guards: classes, or objects with the method canActivate',
+  accepts: (value) => Array.isArray(value) && value.every(isGuard),
+};
 
 /** The checks of what Nest needs before a factory runs. */
 export const DASHBOARD_EXTRA_CHECKS = {
@@ -96,10 +110,8 @@ export const DASHBOARD_EXTRA_CHECKS = {
     allowed: "a path such as '/rate-limits'",
     accepts: (value) => typeof value === 'string' && /^\/?[\w.~-]+(\/[\w.~-]+)*\/?$/.test(value),
   },
-  guards: {
-    allowed: 'a list of guards: classes, or objects with the method canActivate',
-    accepts: (value) => Array.isArray(value) && value.every(isGuard),
-  },
+  guards: GUARDS,
+  unmaskGuards: GUARDS,
   imports: { allowed: 'a list of modules', accepts: Array.isArray },
 } satisfies Record<keyof RateLimitDashboardExtras, OptionCheck>;
 

@@ -3,6 +3,9 @@ import {
   Inject,
   Module,
   Optional,
+  Post,
+  Req,
+  Res,
   UseGuards,
   VERSION_NEUTRAL,
   type DynamicModule,
@@ -22,6 +25,7 @@ import {
   DASHBOARD_GUARDED,
   DASHBOARD_OPTION_CHECKS,
   DASHBOARD_OPTIONS,
+  type DashboardGuarded,
   type RateLimitDashboardAsyncOptions,
   type RateLimitDashboardExtras,
   type RateLimitDashboardOptions,
@@ -32,6 +36,10 @@ import { Previews } from './preview/previews.js';
 import { Snapshots } from './snapshots.js';
 import { RemainingPermits } from './subjects/remaining-permits.js';
 import { SubjectActions } from './subjects/subject-actions.js';
+import { Unmasking } from './subjects/unmasking.js';
+import type { DashboardRequest } from './http/request-checks.js';
+
+type Guards = NonNullable<RateLimitDashboardExtras['guards']>;
 
 const PATH = '/rate-limits';
 
@@ -43,6 +51,7 @@ const PARTS = [
   RemainingPermits,
   Snapshots,
   SubjectActions,
+  Unmasking,
 ] as const;
 
 // Without RateLimitModule, the constructor of the page names the fix: Nest would name a class of this package.
@@ -66,7 +75,7 @@ export class RateLimitDashboardModule implements OnModuleInit {
    * @throws RateLimitConfigError if RateLimitModule is not imported
    */
   constructor(
-    @Inject(DASHBOARD_GUARDED) private readonly isGuarded: boolean,
+    @Inject(DASHBOARD_GUARDED) private readonly guarded: DashboardGuarded,
     @Optional() @Inject(Warnings) private readonly warnings: Warnings,
   ) {
     if ((warnings as Warnings | undefined) !== undefined) return;
@@ -112,7 +121,7 @@ export class RateLimitDashboardModule implements OnModuleInit {
    * @throws RateLimitConfigError if the page has no guards in production
    */
   onModuleInit(): void {
-    if (this.isGuarded) return;
+    if (this.guarded.page) return;
     if (process.env['NODE_ENV'] === 'production') {
       throw new RateLimitConfigError([
         'RateLimitDashboardModule.guards: missing; allowed in production: a list of one guard or more',
@@ -127,14 +136,15 @@ export class RateLimitDashboardModule implements OnModuleInit {
 }
 
 function moduleOf(extras: RateLimitDashboardExtras, options: Provider): DynamicModule {
-  const { path = PATH, guards = [], imports = [] } = extras;
+  const { path = PATH, guards = [], unmaskGuards = [], imports = [] } = extras;
+  const guarded: DashboardGuarded = { page: guards.length > 0, unmask: unmaskGuards.length > 0 };
   return {
     module: RateLimitDashboardModule,
     imports,
-    controllers: [controllerAt(path, guards)],
+    controllers: [controllerAt(path, guards, unmaskGuards)],
     providers: [
       options,
-      { provide: DASHBOARD_GUARDED, useValue: guards.length > 0 },
+      { provide: DASHBOARD_GUARDED, useValue: guarded },
       // A preview may be of any algorithm.
       { provide: loadAlgorithms, useFactory: () => loadAlgorithms(ALGORITHM_NAMES) },
       ...PARTS,
@@ -143,8 +153,14 @@ function moduleOf(extras: RateLimitDashboardExtras, options: Provider): DynamicM
 }
 
 /** Operators need the page when a limit is wrong, so no rule applies to it. */
-function controllerAt(path: string, guards: NonNullable<RateLimitDashboardExtras['guards']>): Type {
-  class RateLimitDashboardController extends DashboardController {}
+function controllerAt(path: string, guards: Guards, unmaskGuards: Guards): Type {
+  class RateLimitDashboardController extends DashboardController {
+    @Post('unmask')
+    @UseGuards(...unmaskGuards)
+    override unmask(@Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
+      return super.unmask(request, response);
+    }
+  }
   Controller({ path, version: VERSION_NEUTRAL })(RateLimitDashboardController);
   UseGuards(...guards)(RateLimitDashboardController);
   SkipRateLimit()(RateLimitDashboardController);

@@ -22,6 +22,8 @@ export interface Snapshot {
   readonly problem: string | null;
   /** Whether the page can change nothing. */
   readonly readOnly: boolean;
+  /** Whether users can have the right to see subjects unmasked. */
+  readonly unmask: boolean;
   /** Whether rules can be changed: the module has a source in `liveRules` that can be written. */
   readonly live: boolean;
   /** The live rules that were lost; `null` if the source holds those in force. */
@@ -51,11 +53,19 @@ export interface SnapshotLoss {
   readonly stored: readonly SnapshotLive[];
 }
 
+/** A subject as the page shows it, and as it names the subject in requests. */
+export interface NamedSubject {
+  /** Encrypts the subject and its rule. */
+  readonly id: string;
+  /** The subject, masked. */
+  readonly subject: string;
+}
+
 /** A live change of a rule, or an exception. */
 export interface SnapshotLive {
   readonly rule: string;
-  /** The subject of an exception; masked unless the option `subjects` is `'shown'`. */
-  readonly subject?: string;
+  /** The subject of an exception. */
+  readonly subject?: NamedSubject;
   /** The fields that are or were set; absent of a change that was removed. */
   readonly fields?: unknown;
 }
@@ -147,11 +157,7 @@ export interface SnapshotChange {
 }
 
 /** A subject with denied requests. */
-export interface SnapshotSubject {
-  /** Names the subject in requests of the page; it does not reveal the subject. */
-  readonly id: string;
-  /** The subject; masked unless the option `subjects` is `'shown'`. */
-  readonly subject: string;
+export interface SnapshotSubject extends NamedSubject {
   /** Denied requests: at most this number, and at least this number without `error`. */
   readonly denied: number;
   readonly error: number;

@@ -1,6 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { SourcedRule } from '../contracts/rule-source.js';
-import { subjectForPrograms } from '../rules/subject.js';
 import { RateLimitService } from '../nest/rate-limit.service.js';
 import { RuleTable } from '../nest/rules/rule-table.js';
 import { MOST_RULES } from './collect/collector.js';
@@ -8,10 +7,15 @@ import { LONGEST_FIGURES } from './collect/process-report.js';
 import { ProcessReports, type AllReports } from './collect/process-reports.js';
 import type { CountedElement } from './collect/space-saving.js';
 import { ruleTotals, totalsOf, type RuleTotals } from './collect/totals.js';
-import { DASHBOARD_OPTIONS, type RateLimitDashboardOptions } from './dashboard.options.js';
+import {
+  DASHBOARD_GUARDED,
+  DASHBOARD_OPTIONS,
+  type DashboardGuarded,
+  type RateLimitDashboardOptions,
+} from './dashboard.options.js';
 import { viewsOf, type RuleView } from './rule-views.js';
 import type { Snapshot, SnapshotLive, SnapshotLoss, SnapshotRule } from './snapshot.js';
-import { shownLive, subjectFor, subjectId, subjectOfText } from './subjects/masked.js';
+import { namedSubject, shownLive, subjectOfText } from './subjects/masked.js';
 import { RemainingPermits } from './subjects/remaining-permits.js';
 
 /** Makes what the page shows. */
@@ -23,6 +27,7 @@ export class Snapshots {
     @Inject(RemainingPermits) private readonly remaining: RemainingPermits,
     @Inject(RuleTable) private readonly table: RuleTable,
     @Inject(DASHBOARD_OPTIONS) private readonly options: RateLimitDashboardOptions,
+    @Inject(DASHBOARD_GUARDED) private readonly guarded: DashboardGuarded,
   ) {}
 
   /** Whether rules can be changed. */
@@ -42,7 +47,8 @@ export class Snapshots {
       problem: all.problem ?? (uncounted > 0 ? tooMany(uncounted) : null),
       readOnly,
       live: this.isLive,
-      loss: this.lossOf(),
+      unmask: this.guarded.unmask,
+      loss: this.lossOf(all),
       processes: all.reports.map(({ id, host, pid, since }) => {
         return { id, host, pid, since, seenMs: all.seenMs.get(id) ?? 0 };
       }),
@@ -59,11 +65,11 @@ export class Snapshots {
     ]);
   }
 
-  private lossOf(): SnapshotLoss | null {
+  private lossOf({ secret }: AllReports): SnapshotLoss | null {
     const { loss } = this.limits.rules;
     if (!loss) return null;
     const shown = ({ rule, subject, fields }: SourcedRule): SnapshotLive =>
-      shownLive(this.options, { rule, subject, fields });
+      shownLive(secret, { rule, subject, fields });
     const { at, reason, stored } = loss;
     return { at, reason, inForce: this.inForce().map(shown), stored: stored.map(shown) };
   }
@@ -104,8 +110,7 @@ export class Snapshots {
     remaining: number | null,
   ): SnapshotRule['top'][number] {
     return {
-      id: subjectId(secret, rule, element),
-      subject: subjectFor(this.options, subjectForPrograms(subjectOfText(element))),
+      ...namedSubject(secret, rule, subjectOfText(element)),
       denied: count,
       error,
       remaining,

@@ -7,6 +7,7 @@ import {
   type ExecutionContext,
 } from '@nestjs/common';
 import { RateLimitDashboardModule, type RateLimitDashboardOptions } from '../../lib/dashboard.js';
+import type { RateLimitDashboardExtras } from '../../lib/dashboard/dashboard.options.js';
 import { RateLimit, RateLimitModule } from '../../lib/index.js';
 import { RedisRuleSource } from '../../lib/redis.js';
 import { startApp, type Framework } from '../support/nest-app.js';
@@ -25,6 +26,14 @@ class OperatorGuard implements CanActivate {
       context.switchToHttp().getRequest<{ headers: Record<string, unknown> }>().headers['x-operator'] ===
       'yes'
     );
+  }
+}
+
+@Injectable()
+class PrivacyGuard implements CanActivate {
+  canActivate(context: ExecutionContext): boolean {
+    const { headers } = context.switchToHttp().getRequest<{ headers: Record<string, unknown> }>();
+    return headers['x-privacy'] !== 'no';
   }
 }
 
@@ -53,7 +62,7 @@ class Routes {
 /** Starts one of the applications on the same Redis keys, with the operations page at `/rate-limits`. */
 export async function startDashboardApp(
   prefix: string,
-  options: RateLimitDashboardOptions = {},
+  options: RateLimitDashboardOptions & RateLimitDashboardExtras = {},
   framework: Framework = 'express',
 ) {
   const limits = RateLimitModule.forRoot({
@@ -65,7 +74,7 @@ export async function startDashboardApp(
   });
   const dashboard = RateLimitDashboardModule.forRoot({
     guards: [OperatorGuard],
-    subjects: 'shown',
+    unmaskGuards: [PrivacyGuard],
     ...options,
   });
   const app = await startApp(

@@ -2,6 +2,7 @@ import { Redis } from 'ioredis';
 import type { Page } from 'puppeteer-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { RateLimitService } from '../../lib/index.js';
+import { masked } from '../../lib/dashboard/subjects/masked.js';
 import { startProxy } from '../support/redis/proxy.js';
 import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
@@ -58,6 +59,7 @@ describe('the operations page', () => {
   async function open(look: Look = {}, url = app.url) {
     opened = await chromium.open(url, { headers: PASS, ...look });
     await live(opened.page);
+    await press(opened.page, 'Show subjects');
     return opened.page;
   }
 
@@ -242,6 +244,36 @@ describe('the operations page', () => {
     await page.locator('dialog .danger').click();
     await page.waitForSelector('#loss', { hidden: true });
     expect(losing.app.get(RateLimitService).rules.loss).toBeUndefined();
+  });
+
+  it('masks subjects until a reader with the right to see them shows them, and the log has who did', async () => {
+    const ip = await denied();
+    const page = await open();
+    await expand(page, 'login');
+    const shows = (text: string) =>
+      page.waitForFunction(`${rowsOf('login')}.querySelector('[aria-label="Reset ${text}"]')`);
+    await shows(ip);
+    expect(await seriousFindings(page)).toEqual([]);
+    await press(page, 'Show subjects');
+    await shows(masked(ip));
+    expect(await page.evaluate('document.body.textContent')).not.toContain(ip);
+    const lines = [app, other].flatMap(({ logs }) => logs.ours()).map(({ message }) => message); // Nest has one logger.
+    expect(lines.filter((line) => line.includes('"operations page" has seen'))).not.toEqual([]);
+    expect(lines.join()).not.toContain(ip);
+  });
+
+  it('keeps subjects masked for a reader without the right to see them, and states why', async () => {
+    expected = /403/;
+    const ip = await denied();
+    opened = await chromium.open(app.url, { headers: { ...PASS, 'x-privacy': 'no' } });
+    const { page } = opened;
+    await live(page);
+    await expand(page, 'login');
+    await page.waitForSelector('.subjects tbody tr');
+    await press(page, 'Show subjects');
+    await page.waitForFunction(`document.querySelector('#failures').textContent.includes('Forbidden')`);
+    expect(await page.evaluate('document.body.textContent')).not.toContain(ip);
+    expect(await page.$('[aria-pressed="true"]')).toBeNull();
   });
 
   it('blocks a subject after a confirmation', async () => {

@@ -11,7 +11,7 @@ import { RateLimit, RateLimitModule, type RateLimitModuleOptions } from '../../l
 import { RateLimitDashboardModule, type RateLimitDashboardOptions } from '../../lib/dashboard.js';
 import type { RateLimitDashboardExtras } from '../../lib/dashboard/dashboard.options.js';
 import type { Snapshot } from '../../lib/dashboard/snapshot.js';
-import { startApp, type Framework } from '../support/nest-app.js';
+import { startApp, type Framework, type TestApp } from '../support/nest-app.js';
 import type { Answer } from '../support/http-client.js';
 
 @Controller()
@@ -74,6 +74,12 @@ export async function startDashboard({ framework = 'express', limits, dashboard 
       }),
     login: (ip: string): Promise<Answer> =>
       app.send({ method: 'POST', path: '/login', headers: { 'x-forwarded-for': ip } }),
+    /** Returns the subjects of a rule that are denied most, unmasked. */
+    subjects: async (rule: string): Promise<readonly string[]> => {
+      const { rules } = JSON.parse((await ask('snapshot')).body) as Snapshot;
+      const subjects = rules.find((each) => each.rule === rule)!.top.map(({ id }) => ({ rule, id }));
+      return unmasked(app, subjects);
+    },
     snapshot: async (): Promise<Snapshot> => JSON.parse((await ask('snapshot')).body) as Snapshot,
     rule: async (name: string): Promise<Snapshot['rules'][number]> => {
       const { rules } = JSON.parse((await ask('snapshot')).body) as Snapshot;
@@ -81,5 +87,18 @@ export async function startDashboard({ framework = 'express', limits, dashboard 
     },
   };
 }
+
+/** Returns subjects unmasked, as a page of an application whose `unmaskGuards` allow it. */
+export async function unmasked(
+  { send }: Pick<TestApp, 'send'>,
+  subjects: readonly object[],
+): Promise<readonly string[]> {
+  const body = JSON.stringify({ subjects });
+  const answer = await send({ method: 'POST', path: '/rate-limits/unmask', headers: FROM_PAGE, body });
+  return (JSON.parse(answer.body) as { subjects: string[] }).subjects;
+}
+
+/** Allows every request. */
+export const EVERY_USER = { canActivate: () => true };
 
 export type DashboardApp = Awaited<ReturnType<typeof startDashboard>>;

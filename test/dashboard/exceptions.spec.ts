@@ -12,29 +12,26 @@ it.each(FRAMEWORKS)(
   'a change that does not fit an exception has no preview and is not made, and its message masks the subject, on %s',
   async (framework) => {
     for (const subject of SECRETS) {
-      for (const subjects of ['masked', 'shown'] as const) {
-        const by = typeof subject === 'string' ? 'x-user' : ['x-user', 'x-mail'];
-        const { app, change } = await startDashboard({
-          framework,
-          limits: {
-            onDemand: { login: { window: '1m', limit: 5, algorithm: 'gcra', by: by as 'ip' } },
-            liveRules: new MemoryRuleSource(),
-          },
-          dashboard: { subjects },
-        });
-        const exception = { burst: 50, limit: 1000 };
-        await app.get(RateLimitService).rules.setException('login', subject, exception, { by: 'ops' });
-        const body = { rule: 'login', fields: { algorithm: 'fixed-window' } };
-        const answers = [
-          await change('rules/preview', body),
-          await change('rules/set', { ...body, version: 0 }),
-        ];
-        for (const { status, body: text } of answers) {
-          const { message } = JSON.parse(text) as { message: string };
-          expect([status, message.includes('burst')]).toEqual([422, true]);
-          expect(message.includes('secret')).toBe(subjects === 'shown');
-          expect(message.includes('•••')).toBe(subjects === 'masked');
-        }
+      const by = typeof subject === 'string' ? 'x-user' : ['x-user', 'x-mail'];
+      const { app, change } = await startDashboard({
+        framework,
+        limits: {
+          onDemand: { login: { window: '1m', limit: 5, algorithm: 'gcra', by: by as 'ip' } },
+          liveRules: new MemoryRuleSource(),
+        },
+      });
+      const exception = { burst: 50, limit: 1000 };
+      await app.get(RateLimitService).rules.setException('login', subject, exception, { by: 'ops' });
+      const body = { rule: 'login', fields: { algorithm: 'fixed-window' } };
+      const answers = [
+        await change('rules/preview', body),
+        await change('rules/set', { ...body, version: 0 }),
+      ];
+      for (const { status, body: text } of answers) {
+        const { message } = JSON.parse(text) as { message: string };
+        expect([status, message.includes('burst')]).toEqual([422, true]);
+        expect(message.includes('secret')).toBe(false);
+        expect(message.includes('•••')).toBe(true);
       }
     }
   },

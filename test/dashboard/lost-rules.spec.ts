@@ -42,7 +42,7 @@ it('the page shows lost live rules with their time, those in force and those in 
     reason: 'Redis has no version of live rules any more',
     inForce: [
       { rule: 'login', fields: { limit: 7 } },
-      { rule: 'login', subject: '20•••7', fields: 'deny' },
+      { rule: 'login', subject: { id: expect.any(String), subject: '20•••7' }, fields: 'deny' },
     ],
     stored: [],
   });

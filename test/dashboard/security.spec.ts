@@ -215,7 +215,7 @@ describe('the options of the operations page', () => {
   it.each([
     [{ path: 'a b' }, 'path: got "a b"; allowed: a path such as'],
     [{ guards: [{}] }, 'guards: got [{}]; allowed: a list of guards'],
-    [{ subjects: 'all' }, 'subjects: got "all"; allowed: "masked", "shown"'],
+    [{ unmaskGuards: AdminGuard }, 'unmaskGuards: got'],
     [{ actions: [{ id: '<b>' }] }, 'actions: got'],
     [{ guard: AdminGuard }, 'RateLimitDashboardModule.forRoot.guard: no such option'],
   ])('%p: an invalid value is an error with the values allowed', (options, message) => {
@@ -226,7 +226,7 @@ describe('the options of the operations page', () => {
     const dashboard = RateLimitDashboardModule.forRootAsync({
       path: 'ops/limits',
       guards: [new AdminGuard()],
-      useFactory: async () => Promise.resolve({ subjects: 'shown' as const }),
+      useFactory: async () => Promise.resolve({ readOnly: true }),
     });
     const { get } = await startApp(
       { imports: [RateLimitModule.forRoot(), dashboard] },

@@ -50,6 +50,7 @@ function snapshotAt(at: number, rules: readonly SnapshotRule[], counts: Counts =
       problem: null,
       readOnly: false,
       live: true,
+      unmask: false,
       latency: null,
       loss: null,
       actions: [],

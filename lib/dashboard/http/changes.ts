@@ -10,9 +10,11 @@ import type { RuleChangeRecord } from '../../contracts/rule-source.js';
 import type { SetOptions } from '../../live/change-options.js';
 import { RateLimitService } from '../../nest/rate-limit.service.js';
 import { DASHBOARD_OPTIONS, type RateLimitDashboardOptions } from '../dashboard.options.js';
+import { ProcessReports } from '../collect/process-reports.js';
 import { Previews } from '../preview/previews.js';
 import type { HistoryEntry } from '../snapshot.js';
 import { shownLive, withMaskedSubjects } from '../subjects/masked.js';
+import { Unmasking } from '../subjects/unmasking.js';
 import { SubjectActions } from '../subjects/subject-actions.js';
 import { authorOf, pathEnd, type DashboardRequest } from './request-checks.js';
 
@@ -68,16 +70,21 @@ export class Changes {
     @Inject(RateLimitService) readonly limits: RateLimitService,
     @Inject(SubjectActions) readonly subjects: SubjectActions,
     @Inject(Previews) readonly previews: Previews,
+    @Inject(ProcessReports) private readonly processes: ProcessReports,
+    @Inject(Unmasking) private readonly unmasking: Unmasking,
     @Inject(DASHBOARD_OPTIONS) private readonly options: RateLimitDashboardOptions,
   ) {}
 
   /** Returns the last changes of a rule; of all rules without a name. */
   async history(rule: unknown): Promise<readonly HistoryEntry[]> {
-    const records = await this.limits.rules.history(MOST_READ);
+    const [records, { secret }] = await Promise.all([
+      this.limits.rules.history(MOST_READ),
+      this.processes.all(),
+    ]);
     const isMeant = (record: RuleChangeRecord): boolean =>
       rule === undefined || record.rule === rule || record.loss !== undefined;
     const shown = ({ inherit: _inherit, ...record }: RuleChangeRecord): HistoryEntry =>
-      shownLive(this.options, record) as HistoryEntry;
+      shownLive(secret, record) as HistoryEntry;
     return records.filter(isMeant).slice(0, MOST_SHOWN).map(shown);
   }
 
@@ -103,7 +110,13 @@ export class Changes {
 
   /** Returns an error as the page may show it: subjects of exceptions are masked like all others. */
   shownError(error: unknown): unknown {
-    return this.options.subjects === 'shown' ? error : withMaskedSubjects(error);
+    return withMaskedSubjects(error);
+  }
+
+  /** Returns the subjects in a request, for a user with the right to see them. */
+  unmask(request: DashboardRequest): Promise<readonly string[]> {
+    const { subjects } = bodyOf(request, ['subjects']);
+    return this.unmasking.of(subjects, authorOf(request, this.options.author));
   }
 }
 

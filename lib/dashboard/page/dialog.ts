@@ -5,6 +5,7 @@ import { report } from './announcements.js';
 import { button, clientText, table } from './elements.js';
 import { visible } from './visible-text.js';
 import { date, duration } from './figures.js';
+import { SubjectName } from './names.js';
 import { read } from './request.js';
 
 /** Opens a modal dialog, which gives the focus back to the element that had it. Escape closes it. */
@@ -116,21 +117,35 @@ export async function openHistory(rule: string): Promise<void> {
 function tableOf(records: readonly HistoryEntry[]) {
   const cell = (text: string) => h('td', null, clientText(text));
   const row = (record: HistoryEntry) =>
-    h('tr', null, [date(record.at), record.by, changeOf(record), record.reason ?? ''].map(cell));
+    h(
+      'tr',
+      null,
+      cell(date(record.at)),
+      cell(record.by),
+      h('td', null, changeOf(record)),
+      cell(record.reason ?? ''),
+    );
   return table({ caption: 'Changes', heads: ['When', 'Who', 'Change', 'Why'] }, records.map(row));
 }
 
-function changeOf({ fields, subject, expiresInMs, loss }: HistoryEntry): string {
+function changeOf({ rule, subject, ...change }: HistoryEntry) {
+  return [subject && [h(SubjectName, { rule, subject }), ': '], clientText(fieldsText(change))];
+}
+
+function fieldsText({
+  fields,
+  expiresInMs,
+  loss,
+}: Pick<HistoryEntry, 'fields' | 'expiresInMs' | 'loss'>): string {
   if (loss !== undefined) return `lost live rules ${loss}`;
-  const of = subject === undefined ? '' : `${subject}: `;
-  if (fields === undefined) return `${of}removed`;
+  if (fields === undefined) return 'removed';
   const set =
     typeof fields === 'string'
       ? fields
       : Object.entries(fields as object)
           .map(([name, value]) => `${name} ${textOf(value)}`)
           .join(', ');
-  return `${of}${set}${expiresInMs === undefined ? '' : ` for ${duration(expiresInMs)}`}`;
+  return `${set}${expiresInMs === undefined ? '' : ` for ${duration(expiresInMs)}`}`;
 }
 
 function textOf(value: unknown): string {

@@ -5,6 +5,7 @@ import { confirm } from './dialog.js';
 import { button, clientText } from './elements.js';
 import { visible } from './visible-text.js';
 import { date } from './figures.js';
+import { SubjectName } from './names.js';
 import { post } from './request.js';
 
 /** What an operator can decide about lost rules. */
@@ -48,8 +49,9 @@ export function Loss({ loss, readOnly }: Pick<Snapshot, 'loss' | 'readOnly'>) {
 function liveRules(title: string, rules: readonly SnapshotLive[]) {
   const row = ({ rule, subject, fields }: SnapshotLive) => {
     const value = typeof fields === 'string' ? fields : JSON.stringify(fields);
-    const name = subject === undefined ? rule : `${rule}, ${subject}`;
-    return h('li', { key: `${name} ${value}` }, clientText(name), ' ', h('code', null, visible(value)));
+    const of = subject && [', ', h(SubjectName, { rule, subject })];
+    const key = `${rule} ${subject?.id} ${value}`;
+    return h('li', { key }, clientText(rule), of, ' ', h('code', null, visible(value)));
   };
   return h('div', null, h('h3', null, title), h('ul', { class: 'plain' }, rules.map(row)));
 }

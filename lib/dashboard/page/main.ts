@@ -5,6 +5,7 @@ import { announce, DenialReport, report } from './announcements.js';
 import { button } from './elements.js';
 import { visible } from './visible-text.js';
 import { Loss } from './loss.js';
+import { NamesButton } from './names.js';
 import { Overview } from './overview.js';
 import { post } from './request.js';
 import { RulesTable } from './rules-table.js';
@@ -49,6 +50,7 @@ function Page() {
         actions.map(({ id, label }) =>
           button(visible(label), () => void run(id, label), { key: id, class: 'primary' }),
         ),
+        snapshot?.unmask && h(NamesButton, null),
         button('Pause', pause, { 'aria-pressed': paused !== undefined }),
       ),
     ),

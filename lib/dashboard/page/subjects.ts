@@ -5,6 +5,7 @@ import { confirm } from './dialog.js';
 import { button, clientText, figure, table } from './elements.js';
 import { visible } from './visible-text.js';
 import { count } from './figures.js';
+import { named, useName } from './names.js';
 import { post } from './request.js';
 import { useSteadyList } from './steady-list.js';
 
@@ -29,18 +30,24 @@ export function Subjects({ rule, top, readOnly }: SnapshotRule & { readOnly: boo
         class: 'subjects',
         hidden: top.length === 0,
       },
-      shown.map((subject) => row(rule, subject, readOnly)),
+      shown.map((subject) => h(Row, { key: subject.id, rule, subject, readOnly })),
     ),
   );
 }
 
-function row(rule: string, subject: SnapshotSubject, readOnly: boolean) {
+interface SubjectRow {
+  readonly rule: string;
+  readonly subject: SnapshotSubject;
+  readonly readOnly: boolean;
+}
+
+function Row({ rule, subject, readOnly }: SubjectRow) {
   const { id, denied, error, remaining } = subject;
-  const name = visible(subject.subject);
+  const name = useName(rule, subject);
   const range = error > 0 ? `Between ${count(denied - error)} and ${count(denied)}` : '';
   return h(
     'tr',
-    { key: id },
+    null,
     h('th', { scope: 'row' }, clientText(name, name)),
     figure(error > 0 ? `${count(denied)} (−${count(error)})` : count(denied), '', { title: range }),
     figure(remaining === null ? '–' : count(remaining)),
@@ -48,30 +55,28 @@ function row(rule: string, subject: SnapshotSubject, readOnly: boolean) {
       h(
         'td',
         { class: 'operations' },
-        button('Reset', () => reset(rule, subject), { 'aria-label': `Reset ${name}` }),
-        button('Block', () => block(rule, subject), { 'aria-label': `Block ${name}` }),
+        button('Reset', () => reset(rule, id, name), { 'aria-label': `Reset ${name}` }),
+        button('Block', () => block(rule, id, name), { 'aria-label': `Block ${name}` }),
       ),
   );
 }
 
-function reset(rule: string, { id, subject }: SnapshotSubject): void {
-  const name = `${visible(subject)} of rule ${visible(rule)}`;
-  const text = h('p', null, h('bdi', null, name), ' gets all its permits back, and a block of it ends.');
+function reset(rule: string, subject: string, name: string): void {
+  const text = h('p', null, named(name, rule), ' gets all its permits back, and a block of it ends.');
   confirm('Reset the subject?', text, 'Reset', async () => {
-    await post('subjects/reset', { rule, subject: id });
-    report(`${name} was reset.`);
+    await post('subjects/reset', { rule, subject });
+    report(`${name} of rule ${visible(rule)} was reset.`);
   });
 }
 
-function block(rule: string, { id, subject }: SnapshotSubject): void {
-  const name = `${visible(subject)} of rule ${visible(rule)}`;
+function block(rule: string, subject: string, name: string): void {
   const lengths = Object.entries(BLOCKS).map(([value, text]) => h('option', { value }, text));
   const content = [
-    h('p', null, 'All requests of ', h('bdi', null, name), ' are denied until the block ends.'),
+    h('p', null, 'All requests of ', named(name, rule), ' are denied until the block ends.'),
     h('label', { class: 'field' }, h('span', null, 'For'), h('select', { name: 'expires' }, lengths)),
   ];
   confirm('Block the subject?', content, 'Block', async ({ expires }) => {
-    await post('subjects/block', { rule, subject: id, expires });
-    report(`${name} is blocked for ${BLOCKS[expires!]!}.`);
+    await post('subjects/block', { rule, subject, expires });
+    report(`${name} of rule ${visible(rule)} is blocked for ${BLOCKS[expires!]!}.`);
   });
 }

@@ -3,13 +3,15 @@ import {
   type Subject,
   SubjectDigest,
   type SubjectValue,
+  subjectForPrograms,
+  subjectFromProgram,
   subjectFromSource,
 } from '../../rules/subject.js';
 import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto';
 import { EVERYONE } from '../../http/subject.js';
 import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import type { ExceptedSubject } from '../../contracts/rule-source.js';
-import type { RateLimitDashboardOptions } from '../dashboard.options.js';
+import type { NamedSubject } from '../snapshot.js';
 
 /** Begins the text of a list, and of a subject that begins with this character. */
 const MARKER = '\0';
@@ -91,18 +93,22 @@ export function masked(subject: SubjectValue): string {
   return length < 8 ? first + HIDDEN : first + HIDDEN + characters[length - 1]!;
 }
 
-/** Returns a subject as the page shows it. */
-export function subjectFor({ subjects }: RateLimitDashboardOptions, subject: SubjectValue): string {
-  if (subjects !== 'shown') return masked(subject);
-  return Array.isArray(subject) ? subject.map(String).join(' | ') : String(subject);
+/** Returns a subject of a rule as the page shows and names it. */
+export function namedSubject(secret: string, rule: string, subject: Subject): NamedSubject {
+  return {
+    id: subjectId(secret, rule, subjectText(subject)),
+    subject: masked(subjectForPrograms(subject)),
+  };
 }
 
-/** Returns a live rule, or a change of one, with the subject of an exception as the page shows it. */
-export function shownLive<Live extends { readonly subject?: ExceptedSubject | undefined }>(
-  options: RateLimitDashboardOptions,
-  { subject, ...live }: Live,
-): Omit<Live, 'subject'> & { readonly subject?: string } {
-  return subject === undefined ? live : { ...live, subject: subjectFor(options, subjectFromSource(subject)) };
+/** Returns a live rule, or a change of one, with the subject of an exception as the page shows and names it. */
+export function shownLive<
+  Live extends { readonly rule: string; readonly subject?: ExceptedSubject | undefined },
+>(secret: string, live: Live): Omit<Live, 'subject'> & { readonly subject?: NamedSubject } {
+  const { subject, ...others } = live;
+  if (subject === undefined) return others;
+  const counted = subjectFromProgram(subjectFromSource(subject)) ?? ''; // A source may hold what is none.
+  return { ...others, subject: namedSubject(secret, live.rule, counted) };
 }
 
 /** A subject in messages about exceptions: a JSON text, a number, a digest, or a list of these. */
