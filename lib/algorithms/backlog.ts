@@ -4,8 +4,13 @@ import { extend, isDebt, minus, NO_TIME, permitsIn, roundUp, spanOf, type Span }
 import { allow, deny } from './result.js';
 import { setBack, SLACK } from '../contracts/clock.js';
 
-/** The state of an algorithm that stores one instant, at which all permits are available again. */
-export interface Backlog {
+/**
+ * The state of an algorithm that stores one instant, at which all permits are available again: in microseconds since the
+ * epoch, or with what it needs besides. Most states are a number.
+ */
+export type Backlog = number | FineBacklog;
+
+interface FineBacklog {
   /** Microseconds since the epoch. */
   readonly instant: number;
   /** Fraction of the instant, in units of 1/`limit` microsecond. */
@@ -28,24 +33,37 @@ export type BurstPace = Pace & Numbers<'burst' | 'full' | 'fullPart' | 'overdraf
 /** Returns the time until the instant of a state. A fraction of another limit is rounded up. */
 export function read(state: Backlog | undefined, now: number, { limit, time }: Pace): Span {
   if (state === undefined) return NO_TIME;
-  const { instant, part, written } = state;
-  const ahead = instant - now - (written === undefined ? 0 : setBack(written, now));
+  const isNumber = typeof state === 'number';
+  const written = isNumber ? undefined : state.written;
+  const ahead = instantOf(state) - now - (written === undefined ? 0 : setBack(written, now));
   if (ahead < 0) return NO_TIME;
   // The clock was set back by an unknown length: the whole capacity counts as used.
   if (written === undefined && ahead > time + SLACK) return { whole: time, part: 0 };
-  if (part === 0 || state.limit === limit) return { whole: ahead, part };
-  return { whole: ahead + 1, part: 0 };
+  if (isNumber || state.part === 0) return { whole: ahead, part: 0 };
+  return state.limit === limit ? { whole: ahead, part: state.part } : { whole: ahead + 1, part: 0 };
+}
+
+function instantOf(state: Backlog): number {
+  return typeof state === 'number' ? state : state.instant;
+}
+
+/** Returns the instant of a state, rounded up to whole microseconds. */
+export function endOf(state: Backlog): number {
+  return instantOf(state) + (typeof state === 'number' || state.part === 0 ? 0 : 1);
 }
 
 /** Whether the clock was set back since a state was written. */
-export function isAhead({ instant, written }: Backlog, now: number, { time }: Pace): boolean {
-  return written === undefined ? instant - now > time + SLACK : setBack(written, now) > 0;
+export function isAhead(state: Backlog, now: number, { time }: Pace): boolean {
+  if (typeof state === 'number' || state.written === undefined) return instantOf(state) - now > time + SLACK;
+  return setBack(state.written, now) > 0;
 }
 
 /** Returns the state to store for an instant that is `ahead` of now, and when it expires. */
 export function write(now: number, { whole, part }: Span, { limit, time }: Pace): Next<Backlog> {
+  const instant = now + whole;
+  const written = whole > time ? now : undefined;
   return {
-    state: { instant: now + whole, part, limit, written: whole > time ? now : undefined },
+    state: part === 0 && written === undefined ? instant : { instant, part, limit, written },
     expiresAfter: part > 0 ? whole + 1 : whole,
   };
 }

@@ -57,7 +57,7 @@ const DELAYED: Kind = {
  */
 export function checkOperation(operation: Operation, hits: readonly RuleHit[]): void {
   const kind = KINDS[operation];
-  if (kind) checkKind(`${operation}()`, kind, hits);
+  if (kind) checkKind(operation, '()', kind, hits);
 }
 
 /**
@@ -66,14 +66,19 @@ export function checkOperation(operation: Operation, hits: readonly RuleHit[]): 
  * @throws RateLimitConfigError if there is one
  */
 export function checkDelays(operation: Operation, hits: readonly RuleHit[]): void {
-  checkKind(`${operation}() with maxWait`, DELAYED, hits);
+  checkKind(operation, '() with maxWait', DELAYED, hits);
 }
 
-function checkKind(operation: string, { needs, instead, accepts }: Kind, hits: readonly RuleHit[]): void {
+function checkKind(
+  operation: Operation,
+  how: string,
+  { needs, instead, accepts }: Kind,
+  hits: readonly RuleHit[],
+): void {
   for (const { rule } of hits) {
     if (accepts(rule)) continue;
     const used = `rule "${rule.name}" uses ${rule.algorithm.name}`;
-    throw new RateLimitConfigError([`${operation} needs ${needs}, but ${used}; use ${instead}`]);
+    throw new RateLimitConfigError([`${operation}${how} needs ${needs}, but ${used}; use ${instead}`]);
   }
 }
 

@@ -18,7 +18,7 @@ const EARLIEST = START / 2;
 /** Returns the fields of a state. Zeros, and what only repeats the rule, are left out. */
 export function fieldsOfState(state: unknown, { parameters }: CompiledRule): readonly StateField[] {
   if (state === undefined) return [];
-  const data = JSON.parse(JSON.stringify(state)) as Data;
+  const data = JSON.parse(JSON.stringify(typeof state === 'number' ? { instant: state } : state)) as Data;
   const repeats = (name: string, value: Data): boolean =>
     isObject(value)
       ? Object.entries(value).every(([each, part]) => part === 0 || repeats(each, part))

@@ -7,23 +7,27 @@
  * them. Use only the newest log: a `push` to an older one overwrites entries of the newer ones.
  */
 export class HitLog {
+  /**
+   * @param values the instant of each entry, followed by its total: in one array, since each is memory to wait for
+   * @param first the first entry
+   * @param end the entry after the last one
+   */
   private constructor(
-    private readonly instants: number[],
-    private readonly totals: number[],
+    private readonly values: number[],
     private readonly first: number,
     private readonly end: number,
   ) {}
 
   static empty(): HitLog {
-    return new HitLog([0], [0], 0, 1);
+    return new HitLog([0, 0], 0, 1);
   }
 
   get lastInstant(): number {
-    return this.instants[this.end - 1]!;
+    return this.values[2 * this.end - 2]!;
   }
 
   get lastTotal(): number {
-    return this.totals[this.end - 1]!;
+    return this.values[2 * this.end - 1]!;
   }
 
   /** Number of entries, including the base. */
@@ -33,71 +37,74 @@ export class HitLog {
 
   /** Number of entries in memory, including expired ones. */
   get heldLength(): number {
-    return this.instants.length;
+    return this.values.length / 2;
   }
 
   /** Returns the instant of an entry; `Infinity` past the end. */
   instant(index: number): number {
-    return this.first + index < this.end ? this.instants[this.first + index]! : Infinity;
+    return this.first + index < this.end ? this.values[2 * (this.first + index)]! : Infinity;
   }
 
   total(index: number): number {
-    return this.totals[this.first + index]!;
+    return this.values[2 * (this.first + index) + 1]!;
   }
 
   /** Returns the first index above 0 whose instant is at least `bound`; `length` if there is none. */
   firstInstantReaching(bound: number): number {
-    return this.firstReaching(this.instants, 0, bound);
+    return this.firstReaching(0, 0, bound);
   }
 
   /** Returns the first index above `low` whose total is at least `bound`; `length` if there is none. */
   firstTotalReaching(bound: number, low: number): number {
-    return this.firstReaching(this.totals, low, bound);
+    return this.firstReaching(1, low, bound);
   }
 
   /** Returns the log with one more request, and with the entry at index `base` as its base. */
   push(instant: number, total: number, base: number): HitLog {
     const first = this.first + base;
-    if (this === EMPTY_LOG) return new HitLog([0, instant], [0, total], 0, 2);
+    if (this === EMPTY_LOG) return new HitLog([0, 0, instant, total], 0, 2);
     if (first > 32 && first * 2 > this.end) {
-      const instants = this.instants.slice(first, this.end);
-      const totals = this.totals.slice(first, this.end);
-      return new HitLog(instants, totals, 0, instants.length).push(instant, total, 0);
+      return new HitLog(this.values.slice(2 * first, 2 * this.end), 0, this.end - first).push(
+        instant,
+        total,
+        0,
+      );
     }
-    this.instants[this.end] = instant;
-    this.totals[this.end] = total;
-    return new HitLog(this.instants, this.totals, first, this.end + 1);
+    this.values[2 * this.end] = instant;
+    this.values[2 * this.end + 1] = total;
+    return new HitLog(this.values, first, this.end + 1);
   }
 
   /** Returns the log with `cost` subtracted from the request at `index` and from all later totals. */
   reduce(index: number, cost: number): HitLog {
     const before = this.total(index - 1);
     if (this.lastTotal - cost <= before) return this.until(before);
-    const instants = this.instants.slice(this.first, this.end);
-    const totals = this.totals.slice(this.first, this.end);
-    for (let at = index; at < totals.length; at++) totals[at] = Math.max(before, totals[at]! - cost);
-    return new HitLog(instants, totals, 0, totals.length);
+    const values = this.values.slice(2 * this.first, 2 * this.end);
+    for (let at = 2 * index + 1; at < values.length; at += 2)
+      values[at] = Math.max(before, values[at]! - cost);
+    return new HitLog(values, 0, this.length);
   }
 
   /** Returns the log as data, for the playground of the documentation. */
   toJSON() {
-    const { first, end } = this;
-    return { instants: this.instants.slice(first + 1, end), permits: this.lastTotal - this.total(0) };
+    const instants = Array.from({ length: this.length - 1 }, (_, index) => this.instant(index + 1));
+    return { instants, permits: this.lastTotal - this.total(0) };
   }
 
   /** Returns the log up to the first request whose total is at least `total`. */
   private until(total: number): HitLog {
     if (total === this.total(0)) return EMPTY_LOG;
     const end = this.first + this.firstTotalReaching(total, 0) + 1;
-    return new HitLog(this.instants, this.totals, this.first, end);
+    return new HitLog(this.values, this.first, end);
   }
 
-  /** Searches with doubling steps from `low`: requests mostly expire one by one, so the result is usually close. */
-  private firstReaching(values: number[], low: number, bound: number): number {
-    const { length } = this;
+  /** Searches the instants (field 0) or the totals with doubling steps from `low`: requests mostly expire one by one, so the result is usually close. */
+  private firstReaching(field: 0 | 1, low: number, bound: number): number {
+    const { length, values } = this;
+    const start = 2 * this.first + field;
     let stride = 1;
     let probe = low + 1;
-    while (probe < length && values[this.first + probe]! < bound) {
+    while (probe < length && values[start + 2 * probe]! < bound) {
       low = probe;
       stride *= 2;
       probe = low + stride;
@@ -105,7 +112,7 @@ export class HitLog {
     probe = Math.min(probe, length);
     while (probe - low > 1) {
       const middle = (low + probe) >> 1;
-      if (values[this.first + middle]! < bound) low = middle;
+      if (values[start + 2 * middle]! < bound) low = middle;
       else probe = middle;
     }
     return probe;
