@@ -7,7 +7,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 const GROUPS = {
   Start: ['configuration', 'choosing', 'playground', 'testing'],
   Use: ['programs', 'transports', 'live-rules', 'simulate', 'migration'],
-  Operate: ['operations', 'reliability', 'performance', 'troubleshooting', 'warnings'],
+  Operate: ['operations', 'servers', 'reliability', 'performance', 'troubleshooting', 'warnings'],
   Algorithms: pagesIn('docs/algorithms').map((page) => `algorithms/${page}`),
   More: [],
 };
@@ -21,7 +21,12 @@ export function sidebar() {
     items: pages.map((page) => item(`docs/${page}`)),
   }));
   const decisions = pagesIn('docs/adr').map((page) => item(`docs/adr/${page}`));
-  const project = [item('CHANGELOG'), item('CONTRIBUTING'), { ...decisions[0], text: 'Decisions' }];
+  const project = [
+    item('CHANGELOG'),
+    item('CONTRIBUTING'),
+    item('SECURITY'),
+    { ...decisions[0], text: 'Decisions' },
+  ];
   const introduction = { text: 'Introduction', link: '/' };
   return {
     '/docs/adr/': [introduction, { text: 'Decisions', items: decisions }],

@@ -1,0 +1,44 @@
+import { expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { textOf } from '../readme/code-blocks.js';
+import { uniquePrefix } from '../support/redis/shared-redis.js';
+import { startRedisServer } from '../support/redis/redis-server.mjs';
+import { sourceOf, topologyContract } from './topology.js';
+
+/** Returns the commands in a row of docs/servers.md. */
+function documented(row: string): string[] {
+  const [, list = ''] = new RegExp(`^\\| ${row} +\\|([^|]+)\\|`, 'm').exec(textOf('docs/servers.md')) ?? [];
+  return [...list.matchAll(/`([^`]+)`/g)].map(([, command]) => command!).sort();
+}
+
+const WITH_SUBCOMMAND = ['CLIENT', 'CLUSTER', 'FUNCTION', 'SCRIPT'];
+
+topologyContract(
+  'a server on which every command is recorded',
+  async () => {
+    const server = await startRedisServer();
+    const monitor = await new Redis(server.url).monitor();
+    const seen = { client: new Set<string>(), script: new Set<string>() };
+    monitor.on('monitor', (_time: string, [name = '', sub = '']: string[], source: string) => {
+      const command = name.toUpperCase();
+      const full = WITH_SUBCOMMAND.includes(command) ? `${command} ${sub.toUpperCase()}` : command;
+      seen[source === 'lua' ? 'script' : 'client'].add(full);
+    });
+    const { url } = server;
+    const stop = async () => {
+      monitor.disconnect();
+      await server.stop();
+    };
+    return { redis: url, seen, stop };
+  },
+  (servers) => {
+    it('the commands that clients send are those in the table of servers', async () => {
+      expect(await sourceOf(servers().redis, uniquePrefix())).toBe('redis'); // In the server's time: the contract has a clock.
+      expect([...servers().seen.client].sort()).toEqual(documented('client'));
+    });
+
+    it('the commands that the Lua runs are those in the table of servers', () => {
+      expect([...servers().seen.script].sort()).toEqual(documented('Lua'));
+    });
+  },
+);
