@@ -1,0 +1,42 @@
+// Runs the specs of lib, the applications in memory and the contract and parity of the stores on other versions of Node,
+// which npm installs into .cache/: node scripts/test-nodes.mjs 22 24 26
+import { spawnSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+const RUNS = [
+  ['--config', 'jest.unit.config.mjs'],
+  ['test/contract/', 'test/parity/'],
+];
+const versions = process.argv.slice(2);
+const program = `node-${process.platform}-${process.arch}`;
+const run = (command, args) => spawnSync(command, args, { stdio: 'inherit' }).status === 0;
+
+/** Installs a version of Node, and returns its program. */
+function installed(version) {
+  const folder = resolve('.cache/nodes', version);
+  mkdirSync(folder, { recursive: true });
+  const isThere = run('npm', [
+    'install',
+    '--no-save',
+    '--no-audit',
+    '--no-fund',
+    '--prefix',
+    folder,
+    `${program}@${version}`,
+  ]);
+  return isThere ? join(folder, 'node_modules', program, 'bin/node') : undefined;
+}
+
+function passes(version) {
+  const node = installed(version);
+  const flags = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
+  return (
+    node !== undefined &&
+    RUNS.every((args) => run(node, [...flags, 'node_modules/jest/bin/jest.js', ...args]))
+  );
+}
+
+const failed = versions.filter((version) => !passes(version));
+if (failed.length > 0) console.error(`Failed on Node ${failed.join(', ')}.`);
+process.exitCode = failed.length > 0 || versions.length === 0 ? 1 : 0;
