@@ -63,6 +63,14 @@ export class DashboardController {
     });
   }
 
+  @Get('restrictions')
+  restrictions(@Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
+    return this.answer(request, response, async () => {
+      checkOrigin(request);
+      return jsonReply(await this.changes.restrictions.list());
+    });
+  }
+
   @Get('events')
   events(@Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
     return this.answer(request, response, (raw) => {

@@ -34,7 +34,9 @@ import { Changes } from './http/changes.js';
 import { EventStreams } from './http/event-streams.js';
 import { Previews } from './preview/previews.js';
 import { Snapshots } from './snapshots.js';
+import { Blocks } from './subjects/blocks.js';
 import { RemainingPermits } from './subjects/remaining-permits.js';
+import { Restrictions } from './subjects/restrictions.js';
 import { SubjectActions } from './subjects/subject-actions.js';
 import { Unmasking } from './subjects/unmasking.js';
 import type { DashboardRequest } from './http/request-checks.js';
@@ -44,11 +46,13 @@ type Guards = NonNullable<RateLimitDashboardExtras['guards']>;
 const PATH = '/rate-limits';
 
 const PARTS = [
+  Blocks,
   Changes,
   EventStreams,
   Previews,
   ProcessReports,
   RemainingPermits,
+  Restrictions,
   Snapshots,
   SubjectActions,
   Unmasking,

@@ -61,6 +61,46 @@ export interface NamedSubject {
   readonly subject: string;
 }
 
+/** A block of a subject under a rule, or an exception. */
+export interface Restriction {
+  readonly rule: string;
+  readonly subject: NamedSubject;
+  /** What the exception does; absent for a block. */
+  readonly exception?: unknown;
+  /** The author; absent if a denial began the block. */
+  readonly by?: string | undefined;
+  readonly reason?: string | undefined;
+  /** When it was made, in milliseconds since the epoch. */
+  readonly at?: number | undefined;
+  /** Milliseconds until it ends; `null` if it stays. */
+  readonly endsInMs: number | null;
+}
+
+/** What a rule has decided for a subject. */
+export interface FoundRule {
+  readonly rule: string;
+  /** The route of the counter; `null` if routes share it. */
+  readonly route: string | null;
+  readonly subject: NamedSubject;
+  /** What the rule would decide now; `null` if that depends on the request, or Redis cannot decide. */
+  readonly figures: {
+    readonly allowed: boolean;
+    readonly limit: number;
+    readonly remaining: number;
+    readonly resetAfterMs: number;
+    readonly retryAfterMs: number | null;
+  } | null;
+}
+
+/** A subject that was looked for. */
+export interface FoundSubject {
+  /** The rules that have counted it, or that treat it in another way than others. */
+  readonly rules: readonly FoundRule[];
+  /** Number of the other counters that it can have. */
+  readonly unused: number;
+  readonly restrictions: readonly Restriction[];
+}
+
 /** A live change of a rule, or an exception. */
 export interface SnapshotLive {
   readonly rule: string;

@@ -62,6 +62,8 @@ export interface DecisionObserver {
   decided(hits: readonly RuleHit[], event: Omit<DecisionEvent, 'subjects'>): void;
   /** Receives the hits whose permits were refunded or released. */
   refunded(hits: readonly RuleHit[], decision: Decision): void;
+  /** Receives the hits that an operation has blocked, and for how many milliseconds. */
+  blocked?(hits: readonly RuleHit[], ms: number, by: string): void;
 }
 
 /** A function that is called with every event of a name. It may be asynchronous. */
@@ -170,6 +172,11 @@ export class RateLimitEvents<Context = unknown> {
   /** @internal */
   refunded(hits: () => readonly RuleHit[], decision: Decision): void {
     this.observer?.refunded(hits(), decision);
+  }
+
+  /** @internal */
+  blocked(hits: readonly RuleHit[], ms: number): void {
+    this.observer?.blocked?.(hits, ms, 'a program');
   }
 
   /** @internal */

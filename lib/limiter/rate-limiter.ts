@@ -260,6 +260,7 @@ export class RateLimiter {
     await confirmed('block', () =>
       Promise.all(counters.map((each) => this.engine.store.block(each, microseconds))),
     );
+    this.events.blocked(counters, microseconds / 1000);
   }
 
   /**

@@ -26,6 +26,9 @@ export class Collector implements DecisionObserver {
   /** When decisions were counted whose permits may be refunded, in milliseconds since the epoch. */
   private readonly countedAt = new WeakMap<Decision, number>();
 
+  /** Receives the hits of subjects that are blocked, by a denial or by an author. */
+  blocked = (_hits: readonly RuleHit[], _ms: number, _by?: string): void => undefined;
+
   /** @param clock milliseconds since the epoch */
   constructor(readonly clock: () => number) {}
 
@@ -50,6 +53,9 @@ export class Collector implements DecisionObserver {
       if (!counts) continue;
       if (route && trialOf === undefined)
         counts.addRoute(second, route, result.allowed || result.shadow === true);
+      const { retryAfterMs } = result;
+      const isBlocked = !result.allowed && !result.shadow && hit?.block && hit.block.duration > 0;
+      if (isBlocked && retryAfterMs !== null) this.blocked([hit], retryAfterMs);
       if (!hit)
         counts.denied.add(second); // Denied without being counted by the limiter.
       else if (trialOf === undefined) {

@@ -15,6 +15,7 @@ import { Previews } from '../preview/previews.js';
 import type { HistoryEntry } from '../snapshot.js';
 import { shownLive, withMaskedSubjects } from '../subjects/masked.js';
 import { Unmasking } from '../subjects/unmasking.js';
+import { Restrictions } from '../subjects/restrictions.js';
 import { SubjectActions } from '../subjects/subject-actions.js';
 import { authorOf, pathEnd, type DashboardRequest } from './request-checks.js';
 
@@ -26,6 +27,8 @@ type Given = Readonly<Record<string, unknown>>;
 /** A request that changes something: the fields of its body, and what it does. */
 interface Change {
   readonly fields: readonly string[];
+  /** Whether it changes nothing, so that a page that is read-only sends it as well. */
+  readonly isRead?: true;
   /** @param by returns the author */
   readonly run: (page: Changes, given: Given, by: () => string) => unknown;
 }
@@ -34,6 +37,7 @@ interface Change {
 export const CHANGES: Readonly<Record<string, Change>> = {
   'rules/preview': {
     fields: ['rule', 'fields'],
+    isRead: true,
     run: ({ previews }, { rule, fields }) => previews.of(text('rule', rule), fieldsOf(fields)),
   },
   'rules/set': {
@@ -57,9 +61,30 @@ export const CHANGES: Readonly<Record<string, Change>> = {
     }),
   },
   'subjects/block': {
-    fields: ['rule', 'subject', 'expires'],
-    run: ({ subjects }, { rule, subject, expires }, by) =>
-      subjects.block(text('rule', rule), text('subject', subject), text('expires', expires), by()),
+    fields: ['rule', 'subject', 'expires', 'reason'],
+    run: ({ subjects }, { rule, subject, expires, reason }, by) =>
+      subjects.block(
+        text('rule', rule),
+        text('subject', subject),
+        text('expires', expires),
+        authorWith(by, reason),
+      ),
+  },
+  // Its subject is in the body, since logs of requests have their URLs.
+  'subjects/find': {
+    fields: ['subject'],
+    isRead: true,
+    run: ({ restrictions }, { subject }) => restrictions.find(text('subject', subject)),
+  },
+  'subjects/unblock': {
+    fields: ['rule', 'subject'],
+    run: ({ subjects }, { rule, subject }, by) =>
+      subjects.unblock(text('rule', rule), text('subject', subject), by()),
+  },
+  'subjects/unset': {
+    fields: ['rule', 'subject'],
+    run: ({ subjects }, { rule, subject }, by) =>
+      subjects.unsetException(text('rule', rule), text('subject', subject), by()),
   },
 };
 
@@ -70,6 +95,7 @@ export class Changes {
     @Inject(RateLimitService) readonly limits: RateLimitService,
     @Inject(SubjectActions) readonly subjects: SubjectActions,
     @Inject(Previews) readonly previews: Previews,
+    @Inject(Restrictions) readonly restrictions: Restrictions,
     @Inject(ProcessReports) private readonly processes: ProcessReports,
     @Inject(Unmasking) private readonly unmasking: Unmasking,
     @Inject(DASHBOARD_OPTIONS) private readonly options: RateLimitDashboardOptions,
@@ -98,8 +124,7 @@ export class Changes {
     const [room, name] = pathEnd(request);
     const { actions = [], author, readOnly } = this.options;
     const change = room === 'actions' ? undefined : CHANGES[`${room}/${name}`];
-    if (readOnly && change !== CHANGES['rules/preview'])
-      throw new ForbiddenException('The operations page is read-only.');
+    if (readOnly && !change?.isRead) throw new ForbiddenException('The operations page is read-only.');
     const given = bodyOf(request, change?.fields ?? []);
     if (change) return change.run(this, given, () => authorOf(request, author));
     const action = room === 'actions' && actions.find((each) => each.id === name);
@@ -126,11 +151,14 @@ function changeBy(by: () => string, options: Given): SetOptions {
   throw new UnprocessableEntityException('version: missing; it is that of `change`, or 0 without one');
 }
 
+function authorWith(by: () => string, reason: unknown): { readonly by: string; readonly reason?: string } {
+  return { by: by(), ...(reason !== undefined && { reason: text('reason', reason) }) };
+}
+
 /** Ends a loss of live rules. */
 function endOfLoss(how: 'restore' | 'accept'): Change {
   const run: Change['run'] = async ({ limits }, { reason }, by) => {
-    const author = { by: by(), ...(reason !== undefined && { reason: text('reason', reason) }) };
-    return { version: await limits.rules[how](author) };
+    return { version: await limits.rules[how](authorWith(by, reason)) };
   };
   return { fields: ['reason'], run };
 }

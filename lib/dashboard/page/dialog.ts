@@ -86,6 +86,11 @@ export function textsOf(form: HTMLFormElement): FormTexts {
   return Object.fromEntries(new FormData(form)) as FormTexts;
 }
 
+export function reasonField() {
+  const input = h('input', { name: 'reason', maxLength: 1024, autocomplete: 'off' });
+  return h('label', { class: 'field' }, h('span', null, 'Reason'), input);
+}
+
 /** Asks before something is done. The content may have fields. */
 export function confirm(
   title: string,

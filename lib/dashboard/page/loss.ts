@@ -1,7 +1,7 @@
 import { h } from 'preact';
 import type { Snapshot, SnapshotLive } from '../snapshot.js';
 import { report } from './announcements.js';
-import { confirm } from './dialog.js';
+import { confirm, reasonField } from './dialog.js';
 import { button, clientText } from './elements.js';
 import { visible } from './visible-text.js';
 import { date } from './figures.js';
@@ -58,8 +58,7 @@ function liveRules(title: string, rules: readonly SnapshotLive[]) {
 
 function decide(how: keyof typeof DECISIONS): void {
   const { label, text, done } = DECISIONS[how];
-  const input = h('input', { name: 'reason', maxLength: 1024, autocomplete: 'off' });
-  const content = [h('p', null, text), h('label', { class: 'field' }, h('span', null, 'Reason'), input)];
+  const content = [h('p', null, text), reasonField()];
   confirm(`${label}?`, content, label, async ({ reason }) => {
     await post(`rules/${how}`, reason ? { reason } : {});
     report(done);

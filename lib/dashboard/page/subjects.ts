@@ -1,7 +1,7 @@
 import { h } from 'preact';
 import type { SnapshotRule, SnapshotSubject } from '../snapshot.js';
 import { report } from './announcements.js';
-import { confirm } from './dialog.js';
+import { confirm, reasonField } from './dialog.js';
 import { button, clientText, figure, table } from './elements.js';
 import { visible } from './visible-text.js';
 import { count } from './figures.js';
@@ -51,32 +51,49 @@ function Row({ rule, subject, readOnly }: SubjectRow) {
     h('th', { scope: 'row' }, clientText(name, name)),
     figure(error > 0 ? `${count(denied)} (−${count(error)})` : count(denied), '', { title: range }),
     figure(remaining === null ? '–' : count(remaining)),
-    !readOnly &&
-      h(
-        'td',
-        { class: 'operations' },
-        button('Reset', () => reset(rule, id, name), { 'aria-label': `Reset ${name}` }),
-        button('Block', () => block(rule, id, name), { 'aria-label': `Block ${name}` }),
-      ),
+    !readOnly && h(SubjectOperations, { rule, id, name }),
   );
 }
 
-function reset(rule: string, subject: string, name: string): void {
+interface Operations {
+  readonly rule: string;
+  readonly id: string;
+  /** The subject as the reader sees it. */
+  readonly name: string;
+  /** Called when an operation is done. */
+  readonly changed?: () => Promise<void>;
+}
+
+/** The cell with the operations on a subject. */
+export function SubjectOperations(subject: Operations) {
+  const label = (operation: string) => ({ 'aria-label': `${operation} ${subject.name}` });
+  return h(
+    'td',
+    { class: 'operations' },
+    button('Reset', () => reset(subject), label('Reset')),
+    button('Block', () => block(subject), label('Block')),
+  );
+}
+
+function reset({ rule, id, name, changed }: Operations): void {
   const text = h('p', null, named(name, rule), ' gets all its permits back, and a block of it ends.');
   confirm('Reset the subject?', text, 'Reset', async () => {
-    await post('subjects/reset', { rule, subject });
+    await post('subjects/reset', { rule, subject: id });
     report(`${name} of rule ${visible(rule)} was reset.`);
+    await changed?.();
   });
 }
 
-function block(rule: string, subject: string, name: string): void {
+function block({ rule, id, name, changed }: Operations): void {
   const lengths = Object.entries(BLOCKS).map(([value, text]) => h('option', { value }, text));
   const content = [
     h('p', null, 'All requests of ', named(name, rule), ' are denied until the block ends.'),
     h('label', { class: 'field' }, h('span', null, 'For'), h('select', { name: 'expires' }, lengths)),
+    reasonField(),
   ];
-  confirm('Block the subject?', content, 'Block', async ({ expires }) => {
-    await post('subjects/block', { rule, subject, expires });
+  confirm('Block the subject?', content, 'Block', async ({ expires, reason }) => {
+    await post('subjects/block', { rule, subject: id, expires, ...(reason && { reason }) });
     report(`${name} of rule ${visible(rule)} is blocked for ${BLOCKS[expires!]!}.`);
+    await changed?.();
   });
 }

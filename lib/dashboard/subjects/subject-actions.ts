@@ -2,16 +2,27 @@ import { Inject, Injectable, UnprocessableEntityException } from '@nestjs/common
 import { parseDuration, type Duration } from '../../contracts/duration.js';
 import { durationOption } from '../../contracts/options.js';
 import { problem } from '../../contracts/rate-limit-config.error.js';
+import { confirmed } from '../../limiter/rate-limit-store.error.js';
 import type { RuleHit } from '../../rules/compiled-rule.js';
-import { type Subject, subjectForPrograms } from '../../rules/subject.js';
+import { type Subject, subjectForPrograms, subjectFromSource } from '../../rules/subject.js';
 import type { TableRule } from '../../nest/rules/rule-table.js';
 import { RateLimitService } from '../../nest/rate-limit.service.js';
 import { ProcessReports } from '../collect/process-reports.js';
-import { subjectOfId, subjectOfText } from './masked.js';
+import { Blocks } from './blocks.js';
+import { subjectOfId, subjectOfText, subjectText } from './masked.js';
+import { exceptionWithId } from './restrictions.js';
 
 /** Maximum number of counters in one call. */
 const MOST_RESET = 40;
 const REASON = 'blocked on the operations page';
+const LONGEST_REASON = 1024;
+/** A block of one microsecond replaces another one, and every process learns it. */
+const SHORTEST_BLOCK = 1;
+
+interface Author {
+  readonly by: string;
+  readonly reason?: string | undefined;
+}
 
 /** Resets and blocks the subjects that the page lists. */
 @Injectable()
@@ -19,6 +30,7 @@ export class SubjectActions {
   constructor(
     @Inject(RateLimitService) private readonly limits: RateLimitService,
     @Inject(ProcessReports) private readonly processes: ProcessReports,
+    @Inject(Blocks) private readonly blocks: Blocks,
   ) {}
 
   /**
@@ -46,7 +58,7 @@ export class SubjectActions {
    * @throws UnprocessableEntityException if there is no such subject, or the rule cannot block it
    * @throws RateLimitStoreError if Redis did not confirm the block
    */
-  async block(rule: string, id: string, expires: string, by: string): Promise<void> {
+  async block(rule: string, id: string, expires: string, { by, reason }: Author): Promise<void> {
     const { subject, rules } = await this.find(rule, id);
     if (!durationOption.accepts(expires)) {
       throw new UnprocessableEntityException(problem('expires', expires, durationOption.allowed));
@@ -55,15 +67,52 @@ export class SubjectActions {
     const hits = eachOnce(rules.flatMap((rule) => rule.hitsOf(subject, undefined))).filter(
       (hit) => hit.block && hit.rule.trialOf === undefined,
     );
-    for (const hit of hits) await this.limits.blockHit(hit, microseconds);
-    if (hits.length > 0) return;
+    if (hits.length > 0) {
+      const block = { rule, subject: subjectText(subject), by, ...(reason !== undefined && { reason }) };
+      await confirmed('block', () => this.blocks.note(block, microseconds / 1000));
+      for (const hit of hits) await this.limits.blockHit(hit, microseconds);
+      return;
+    }
     if (!this.limits.rules.source?.write || !rules.every((each) => each.isPlain(subject))) {
       throw new UnprocessableEntityException(
         `Rule "${rule}" has no block. Set its field \`block\`, to "manual" if only the page shall block.`,
       );
     }
-    const expiring = { expires: expires as Duration, by, reason: REASON };
+    const why = reason === undefined ? REASON : `${REASON}: ${reason}`.slice(0, LONGEST_REASON);
+    const expiring = { expires: expires as Duration, by, reason: why };
     await this.limits.rules.setException(rule, subjectForPrograms(subject), 'deny', expiring);
+  }
+
+  /**
+   * Ends a block: a subject that an operation has blocked keeps its counters; a denial would begin the block again, so that
+   * its counters are reset.
+   *
+   * @throws UnprocessableEntityException if there is no such subject
+   * @throws RateLimitStoreError if Redis did not confirm it
+   */
+  async unblock(rule: string, id: string, by: string): Promise<void> {
+    const { subject, rules } = await this.find(rule, id);
+    const key = { rule, subject: subjectText(subject) };
+    const notes = await this.blocks.read();
+    const note = notes.find((each) => each.rule === rule && each.subject === key.subject);
+    if (note?.by === undefined) await this.reset(rule, id, by);
+    const hits = eachOnce(rules.flatMap((each) => each.hitsOf(subject, 0))).filter(({ block }) => block);
+    for (const hit of hits) await this.limits.blockHit(hit, SHORTEST_BLOCK);
+    await this.blocks.remove([key]);
+  }
+
+  /**
+   * Removes an exception of a subject.
+   *
+   * @throws UnprocessableEntityException if there is none, or not any more
+   */
+  async unsetException(rule: string, id: string, by: string): Promise<void> {
+    const { secret } = await this.processes.all();
+    const { rules, programs } = this.limits;
+    const found = exceptionWithId(secret, programs.table.changes.get(rule)?.exceptions ?? [], id);
+    if (!found) throw new UnprocessableEntityException('There is no such exception any more.');
+    const { subject, version } = found;
+    await rules.unsetException(rule, subjectFromSource(subject!), { by, ...(version && { version }) });
   }
 
   private async find(rule: string, id: string): Promise<{ subject: Subject; rules: readonly TableRule[] }> {
@@ -81,7 +130,7 @@ export class SubjectActions {
     if (!this.limits.rules.source?.write) return false;
     const excepted = subjectForPrograms(subject);
     const held = await this.limits.rules.get(rule, excepted);
-    if (held?.reason !== REASON) return false;
+    if (!held?.reason?.startsWith(REASON)) return false;
     await this.limits.rules.unsetException(rule, excepted, { by });
     return true;
   }

@@ -6,6 +6,9 @@ const KEPT_MS = 5000;
 /** Maximum number of processes that are read. */
 const MOST_READ = 256;
 
+/** How long a list outlives its last text: as long as the longest block. */
+const LISTED_MS = 366 * 86_400_000;
+
 /** What all processes have published. */
 export interface Records {
   /** A random text that all processes share. */
@@ -96,6 +99,27 @@ export class ProcessRecords {
   /** Returns the answers of processes; `null` for one that has not answered yet. */
   answers({ id }: Question, processes: readonly string[]): Promise<readonly (string | null)[]> {
     return this.textsOf(`answer:${id}`, processes);
+  }
+
+  /** Adds texts to a list of all processes, each with a score. It keeps the texts with the highest scores. */
+  async addListed(name: string, added: readonly (readonly [number, string])[], most: number): Promise<void> {
+    const key = this.keyOf('list', name);
+    await this.control.call((redis) =>
+      Promise.all([
+        redis.zadd(key, ...added.flat()),
+        redis.zremrangebyrank(key, 0, -(most + 1)),
+        redis.pexpire(key, LISTED_MS),
+      ]),
+    );
+  }
+
+  /** Returns the texts of a list whose scores are at least `from`, the lowest first. */
+  listed(name: string, from: number): Promise<readonly string[]> {
+    return this.control.call((redis) => redis.zrange(this.keyOf('list', name), from, '+inf', 'BYSCORE'));
+  }
+
+  async removeListed(name: string, texts: readonly string[]): Promise<void> {
+    await this.control.call((redis) => redis.zrem(this.keyOf('list', name), ...texts));
   }
 
   /** Removes the record of this process, and ends the access to Redis. */
