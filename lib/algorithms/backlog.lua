@@ -75,7 +75,7 @@ local function take_backlog(now, ahead, part, cost, max_wait, limit, window, bur
   if part >= limit then ahead, part = ahead + 1, part - limit end
   if ahead >= LONGEST then ahead, part = LONGEST, 0 end
   local state, expires_after = write_backlog(now, ahead, part, limit, time)
-  return true, math.max(0, remaining - cost), wait, expires_after, state, expires_after
+  return true, cost < remaining and remaining - cost or 0, wait, expires_after, state, expires_after
 end
 
 -- Returns: the state after a refund, and when it expires; nil if there was no charge. A charge expires gradually until

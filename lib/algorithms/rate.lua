@@ -23,7 +23,10 @@ end
 -- Returns: how many whole permits become available within a span; 0 for a negative span.
 local function permits_in(span, part, limit, window)
   if span < 0 then return 0 end
-  if window % limit == 0 then return math.floor(span / (window / limit)) end
+  if window % limit == 0 then
+    local permits = span / (window / limit)
+    return permits - permits % 1 -- math.floor would be a call of a C function
+  end
   local guess = math.floor((span + part / limit) * limit / window)
   local whole, fine = span_of(guess, limit, window)
   if whole > span or (whole == span and fine > part) then return guess - 1 end

@@ -64,9 +64,11 @@ local function set_back(written)
   return by
 end
 
--- Returns: milliseconds for PX, with one more, since Redis counts from the start of the command, and TIME is later.
+-- Returns: milliseconds for PX, rounded up without a call of a C function, and one more, since Redis counts from the start
+-- of the command, and TIME is later.
 local function milliseconds(microseconds)
-  return math.ceil(microseconds / 1000) + 1 + slack_ms
+  local most = microseconds + 999
+  return (most - most % 1000) / 1000 + 1 + slack_ms
 end
 
 -- Fails if the server is out of memory, as the server itself does for a script that writes.
@@ -142,11 +144,7 @@ local function block_text(duration)
   return string.format(INTEGER, now + duration) .. ':' .. string.format(INTEGER, now)
 end
 
--- Stores a string at once.
-local function set(position, state, expires_ms)
-  redis.call('SET', keys[position], state, 'PX', string.format(INTEGER, expires_ms))
-end
-
+-- Stores a string at the end of the call.
 local function put(position, state, expires_ms)
   if not expiries[position] then unsaved[#unsaved + 1] = position end
   states[position], expiries[position] = state, expires_ms

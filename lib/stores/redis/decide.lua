@@ -126,9 +126,8 @@ local function check_all_new(denied)
   end
 end
 
--- States that are not strings are saved first: the server may reject their commands, so that the request fails. Strings
--- are saved by a function, which may store them later.
-local function charge_all(save_string)
+-- States that are not strings are saved first: the server may reject their commands, so that the request fails.
+local function charge_all()
   local strings
   for hit = 1, count do
     if hit_allowed[hit] and hit_cost[hit] > 0 then
@@ -139,7 +138,7 @@ local function charge_all(save_string)
   end
   for hit = 1, strings and count or 0 do
     if hit_allowed[hit] and hit_cost[hit] > 0 and not hit_rule[hit].save then
-      save_string(hit_key[hit], hit_state[hit], milliseconds(hit_expiry[hit]))
+      put(hit_key[hit], hit_state[hit], milliseconds(hit_expiry[hit]))
     end
   end
 end
@@ -239,8 +238,9 @@ end
 -- Decides a request of plain rules (see protocol.lua), if nothing but their charges has to be stored and reported.
 -- Otherwise, nothing is stored.
 -- Returns: whether it is decided.
-local function decide_plain(save_string)
+local function decide_plain()
   has_moved = false
+  local is_new, all_strings = false, true
   for hit = 1, count do
     local rule = hit_rule[hit]
     local key = key_of(rule, first_key + hit - 1)
@@ -252,15 +252,20 @@ local function decide_plain(save_string)
     if remaining == 0 then return false end
     local slot = start + FIELDS * (hit - 1)
     reply[slot], reply[slot + 1], reply[slot + 2] = remaining, wait, reset_after
+    if rule.save then all_strings = false elseif not states[key] then is_new = true end
   end
-  if #keys > 1 then check_all_new(false) end
-  charge_all(save_string)
+  if is_new and #keys > 1 then check_all_new(false) end
+  if all_strings then
+    for hit = 1, count do put(hit_key[hit], hit_state[hit], milliseconds(hit_expiry[hit])) end
+  else
+    charge_all()
+  end
   unsure = unsure or start
   return true
 end
 
 local function decide_request()
-  if plain and decide_plain(put) then return end
+  if plain and decide_plain() then return end
   has_moved = false
   local denied = check_all()
   check_all_new(denied)
@@ -269,7 +274,7 @@ local function decide_request()
   elseif peeks then
     report_next_of_peek()
   else
-    charge_all(put)
+    charge_all()
     if kept then write_receipts() end
     report_next()
     unsure = unsure or start
@@ -282,8 +287,28 @@ local function decide_request()
   end
 end
 
+-- Decides the plain requests of one hit in a run, whose state is a string, up to one that has to store or report anything
+-- else than its charge.
+local function decide_run()
+  local rule, cost = hit_rule[1], hit_cost[1]
+  local step, parameters = rule.step, rule.parameters
+  has_moved = false
+  repeat
+    local key = position_of(first_key)
+    local allowed, remaining, wait, reset_after, state, expires_after =
+      step(key, now, cost, 0, nil, unpack(parameters))
+    if not allowed or remaining == 0 or has_moved then return decide_request() end
+    if not states[key] then check_new(key, expires_after) end
+    reply[start], reply[start + 1], reply[start + 2] = remaining, wait, reset_after
+    put(key, state, milliseconds(expires_after))
+    unsure = unsure or start
+  until left == 0 or not next_request()
+end
+
 local function decide_all()
-  while next_request() do decide_request() end
+  while next_request() do
+    if plain and count == 1 and not hit_rule[1].save then decide_run() else decide_request() end
+  end
 end
 
 -- Decides the only request of a call without arguments, a hit of cost 1, if its rule is plain.
@@ -293,8 +318,18 @@ local function decide_lone(...)
   rules, reply = rules_of(argv[2]), { now, 0, 0, 0 }
   if is_full or not rules[1].plain then return false end
   hit_rule[1], hit_cost[1] = rules[1], 1
-  start, first_key, count = 2, 1, 1
-  return decide_plain(set)
+  start, first_key, count, has_moved = 2, 1, 1, false
+  if rules[1].save then return decide_plain() end
+  local allowed, remaining, wait, reset_after, state, expires_after =
+    rules[1].step(1, now, 1, 0, nil, unpack(rules[1].parameters))
+  if has_moved or (allowed and remaining == 0) then return false end
+  if not allowed then
+    hit_key[1], hit_allowed[1] = 1, false
+    return deny_plain(remaining, wait, reset_after, state)
+  end
+  reply[2], reply[3], reply[4] = remaining, wait, reset_after
+  redis.call('SET', keys[1], state, 'PX', string.format(INTEGER, milliseconds(expires_after)))
+  return true
 end
 
 local decide
