@@ -27,6 +27,13 @@ export interface RateLimitDashboardOptions {
    */
   readonly author?: (request: unknown) => string;
   /**
+   * Whether denials and the requests of denied subjects are recorded, so that `explain` and the page can explain them:
+   * in at most 6 MB of each process.
+   *
+   * @default true
+   */
+  readonly explain?: boolean;
+  /**
    * Buttons of the application.
    *
    * @default none
@@ -92,6 +99,7 @@ export const DASHBOARD_OPTION_CHECKS = {
     accepts: () => false,
   },
   readOnly: FLAG,
+  explain: FLAG,
   author: callable('of the request that returns a text'),
   actions: {
     allowed: "a list of { id: 'traffic', label: 'Send traffic', run: () => … }",

@@ -18,6 +18,7 @@ import { RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import { SkipRateLimit } from '../nest/rate-limit.decorator.js';
 import { ALGORITHM_NAMES, loadAlgorithms } from '../rules/rule-fields.js';
 import { Warnings } from '../nest/warnings.js';
+import { ProcessQuestions } from './collect/process-questions.js';
 import { ProcessReports } from './collect/process-reports.js';
 import { DashboardController } from './dashboard.controller.js';
 import {
@@ -32,6 +33,7 @@ import {
 } from './dashboard.options.js';
 import { Changes } from './http/changes.js';
 import { EventStreams } from './http/event-streams.js';
+import { Explanations } from './explain/explanations.js';
 import { Previews } from './preview/previews.js';
 import { Snapshots } from './snapshots.js';
 import { Blocks } from './subjects/blocks.js';
@@ -49,7 +51,9 @@ const PARTS = [
   Blocks,
   Changes,
   EventStreams,
+  Explanations,
   Previews,
+  ProcessQuestions,
   ProcessReports,
   RemainingPermits,
   Restrictions,

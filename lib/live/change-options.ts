@@ -57,8 +57,11 @@ const text = (most: number, least = 0): OptionCheck => ({
   accepts: (value) => typeof value === 'string' && value.length >= least && value.length <= most,
 });
 
+/** The check of the name of a person or program. */
+export const AUTHOR: OptionCheck = { ...text(256, 1), isRequired: true };
+
 const UNSET_OPTIONS = {
-  by: { ...text(256, 1), isRequired: true },
+  by: AUTHOR,
   reason: text(1024),
   version: {
     allowed: 'an integer from 0: the version of the live rule, or 0 without one',

@@ -14,6 +14,7 @@ import type { RuleHit } from '../rules/compiled-rule.js';
 import type { AnyRule, BlockingRule, ConcurrencyRule, Rule } from '../rules/rule.js';
 import { checkTogether } from '../rules/rule-cache.js';
 import type { SubjectValue } from '../rules/subject.js';
+import type { Explanation } from './explanation.js';
 import { isReference, type OrName, type OrRoute, type ProgramRules } from './programs/program-rules.js';
 import type { TableRule } from './rules/rule-table.js';
 
@@ -39,6 +40,9 @@ export interface ResetOptions {
  * await limits.reset({ route: [LoginController, 'login'] }, '203.0.113.7');
  */
 export class RateLimitService extends RateLimiter {
+  /** @internal Set by the operations page. */
+  explainer: RateLimitService['explain'] | undefined;
+
   /** @internal */
   constructor(
     options: RateLimiterOptions,
@@ -74,6 +78,21 @@ export class RateLimitService extends RateLimiter {
     if (peeked.length === 0) return [];
     checkTogether(peeked);
     return (await this.engine.decide(peeked, { dryRun: true })).decisions;
+  }
+
+  /**
+   * Returns why a request was denied: the result of each rule, the live changes in force, what decided, and the recorded
+   * requests of its subjects before. Takes at most 3 s. `RateLimitDashboardModule` records denials. The call is logged.
+   *
+   * @param id the id of the denial: `instance` of its problem details
+   * @param options.by name of the caller, for the log
+   * @throws RateLimitConfigError if an argument is invalid, or the application does not record denials
+   */
+  async explain(id: string, options: { readonly by: string }): Promise<Explanation> {
+    if (this.explainer) return this.explainer(id, options);
+    throw new RateLimitConfigError([
+      'explain: RateLimitDashboardModule, which records denials, is not imported',
+    ]);
   }
 
   override consume<Name extends string>(

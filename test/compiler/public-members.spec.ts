@@ -57,7 +57,7 @@ const MEMBERS: Readonly<Record<string, readonly string[]>> = {
   RateLimitGuard: ['canActivate', 'protected subjectOf', 'protected shouldSkip', 'protected deny'],
   RateLimitHealth: ['isHealthy'],
   RateLimitModule: [],
-  RateLimitService: ['rules', 'usage', ...OPERATIONS],
+  RateLimitService: ['rules', 'usage', 'explain', ...OPERATIONS],
   RateLimitStoreError: ['operation', 'name'],
   RateLimitTesting: ['static install', 'advance', 'clear', 'off', 'on', 'consumed'],
   RateLimitThrottlerStorage: ['increment'],

@@ -54,7 +54,7 @@ describe('the operations page', () => {
       (_, nth) => new ProcessRecords(control, 'c:{dashboard}', `p${nth}`),
     );
     const second = async (): Promise<void> => {
-      for (const each of records) await each.publish(LARGEST_REPORT);
+      for (const each of records) await each.publish(LARGEST_REPORT, 'k');
       for (const each of records) expect((await each.read()).texts).toHaveLength(PROCESSES);
     };
     await second();

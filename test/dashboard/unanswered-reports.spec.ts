@@ -17,15 +17,15 @@ it('reports do not pile up while Redis hangs, and are published again when it re
     return call(run);
   };
   await control.call((redis) => redis.zadd('p:{dashboard}', 1, 'one'));
-  await records.publish('first');
+  await records.publish('first', 'k');
   proxy.each((connection) => connection.stall());
-  await expect(records.publish('second')).rejects.toThrow('no reply within 900 ms');
+  await expect(records.publish('second', 'k')).rejects.toThrow('no reply within 900 ms');
   const before = sent;
-  for (let nth = 0; nth < 10; nth += 1) expect(await records.publish('another')).toBeUndefined();
+  for (let nth = 0; nth < 10; nth += 1) expect(await records.publish('another', 'k')).toBeUndefined();
   expect(sent).toBe(before);
   proxy.each((connection) => connection.resume());
   await until(async () => {
-    await records.publish('last').catch(() => undefined);
+    await records.publish('last', 'k').catch(() => undefined);
     const { texts } = await records.read().catch(() => ({ texts: [] as readonly string[] }));
     return texts.includes('last');
   }, 'the report to be published');

@@ -2,6 +2,8 @@ import type { ExecutionContext } from '@nestjs/common';
 import type { Decision } from '../../contracts/decision.js';
 import type { RuleHit } from '../../rules/compiled-rule.js';
 import type { DecisionEvent, DecisionObserver } from '../../limiter/events.js';
+import type { DenialRecord } from '../explain/denial-record.js';
+import { SubjectTimelines } from '../explain/subject-timelines.js';
 import { CHART_S, RULE_CHART_S } from '../snapshot.js';
 import { Durations, Seconds } from './durations.js';
 import { RATE_S, RuleCounts } from './rule-counts.js';
@@ -29,8 +31,18 @@ export class Collector implements DecisionObserver {
   /** Receives the hits of subjects that are blocked, by a denial or by an author. */
   blocked = (_hits: readonly RuleHit[], _ms: number, _by?: string): void => undefined;
 
-  /** @param clock milliseconds since the epoch */
-  constructor(readonly clock: () => number) {}
+  private readonly timelines: SubjectTimelines | undefined;
+
+  /**
+   * @param clock milliseconds since the epoch
+   * @param denials records denials; absent if they are not recorded
+   */
+  constructor(
+    readonly clock: () => number,
+    readonly denials?: DenialRecord,
+  ) {
+    this.timelines = denials && new SubjectTimelines();
+  }
 
   /** Counts a decision of the limiter. */
   decided(
@@ -40,6 +52,7 @@ export class Collector implements DecisionObserver {
     const now = this.clock();
     const second = Math.floor(now / 1000);
     (decision.allowed ? this.allowed : this.denied).add(second);
+    if (!decision.allowed) this.denials?.add(now, hits, decision);
     this.durations.add(second, durationMs);
     this.sources[sourceOf(decision)]!.add(second);
     const { decisions } = decision;
@@ -82,7 +95,7 @@ export class Collector implements DecisionObserver {
         this.uncounted.add(second);
         return undefined;
       }
-      counts = new RuleCounts();
+      counts = new RuleCounts(this.timelines);
       this.rules.set(rule, counts);
     }
     counts.seen = second;

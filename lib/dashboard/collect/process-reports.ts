@@ -6,9 +6,13 @@ import type { BaseStore } from '../../contracts/base-store.js';
 import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import { every, type Timer } from '../../contracts/timer.js';
 import { RateLimiter } from '../../limiter/rate-limiter.js';
+import { denialIds } from '../../limiter/denial-id.js';
 import { RateLimitEvents } from '../../limiter/events.js';
-import type { ProcessRecords, Question } from '../../stores/redis/link/process-records.js';
+import type { ProcessRecords, Question, Writer } from '../../stores/redis/link/process-records.js';
 import { openProcessRecords } from '../../stores/redis/open-redis-store.js';
+import { RuleTable } from '../../nest/rules/rule-table.js';
+import { DASHBOARD_OPTIONS, type RateLimitDashboardOptions } from '../dashboard.options.js';
+import { DenialRecord } from '../explain/denial-record.js';
 import type { RateLimitModuleOptions } from '../../nest/rate-limit.options.js';
 import { RATE_LIMIT_OPTIONS, RATE_LIMIT_REDIS, RATE_LIMIT_STORE } from '../../nest/tokens.js';
 import type { BreakerState } from '../snapshot.js';
@@ -33,11 +37,11 @@ export interface AllReports {
 /** Counts the decisions of this process, publishes them in Redis once a second, and reads those of all processes. */
 @Injectable()
 export class ProcessReports implements OnModuleInit, OnModuleDestroy {
-  readonly collector = new Collector(Date.now);
+  readonly collector: Collector;
   /** Access to the other processes; `undefined` if limits are counted in the memory of this process. */
   records: ProcessRecords | undefined;
-  /** Answers a question of a process. */
-  answer: ((text: string) => string) | undefined;
+  /** Answers a question of a process; `undefined` if it has no answer. */
+  answer: ((text: string) => string | undefined) | undefined;
   private readonly since = Date.now();
   private secret = randomBytes(32).toString('hex');
   private readonly servers = new Set<string>();
@@ -52,7 +56,15 @@ export class ProcessReports implements OnModuleInit, OnModuleDestroy {
     @Inject(RATE_LIMIT_REDIS) private readonly client: object | null,
     @Inject(RATE_LIMIT_OPTIONS) private readonly options: RateLimitModuleOptions,
     @Inject(RateLimiter) private readonly limiter: RateLimiter,
-  ) {}
+    @Inject(RuleTable) table: RuleTable,
+    @Inject(DASHBOARD_OPTIONS) dashboard: RateLimitDashboardOptions,
+  ) {
+    // Without RateLimitModule, the constructor of the page names the fix.
+    this.collector = new Collector(
+      Date.now,
+      dashboard.explain === false ? undefined : new DenialRecord(table),
+    );
+  }
 
   async onModuleInit(): Promise<void> {
     if (!this.events.observe(this.collector)) {
@@ -83,6 +95,15 @@ export class ProcessReports implements OnModuleInit, OnModuleDestroy {
     const now = performance.now();
     if (!this.last || now - this.last.at > FRESH_MS) this.last = { at: now, all: this.read() };
     return this.last.all;
+  }
+
+  /** Returns the processes that write ids of denials, and those that did. */
+  async writers(): Promise<readonly Writer[]> {
+    return this.records ? this.records.writers() : [this.writer];
+  }
+
+  private get writer(): Writer {
+    return { id: this.id, key: denialIds.key.toString('hex'), seenAt: Date.now() };
   }
 
   private async read(): Promise<AllReports> {
@@ -136,7 +157,7 @@ export class ProcessReports implements OnModuleInit, OnModuleDestroy {
 
   private async publish(): Promise<void> {
     try {
-      const question = await this.records!.publish(JSON.stringify(this.own()));
+      const question = await this.records!.publish(JSON.stringify(this.own()), this.writer.key);
       if (question && question.id !== this.answered) await this.reply(question);
     } catch {
       // The breaker reports that Redis fails, and `read` what the page does not show.

@@ -1,7 +1,9 @@
 import type { RuleDecision } from '../../contracts/decision.js';
 import type { RuleHit } from '../../rules/compiled-rule.js';
 import { RULE_CHART_S } from '../snapshot.js';
-import { hashOf, routeHash, TrafficRecord } from '../preview/traffic-record.js';
+import type { RecordedRequests } from '../../nest/explanation.js';
+import type { SubjectTimelines } from '../explain/subject-timelines.js';
+import { hashOf, isSampled, mergeTraffic, routeHash, TrafficRecord } from '../preview/traffic-record.js';
 import { subjectText } from '../subjects/masked.js';
 import { DeniedSubjects } from './space-saving.js';
 import { Seconds } from './durations.js';
@@ -10,6 +12,11 @@ import { Seconds } from './durations.js';
 export const RATE_S = 10;
 
 const MOST_ROUTES = 50;
+
+const [ALLOWED, DENIED] = ['allowed', 'denied'] as const;
+
+/** Number of rules that this process has counted. */
+let created = 0;
 
 /** Allowed and denied requests. */
 export interface RouteCounts {
@@ -26,10 +33,15 @@ export class RuleCounts {
   readonly subjects = new DeniedSubjects();
   readonly routes = new Map<string, RouteCounts>();
   readonly traffic = new TrafficRecord();
+  /** Names the rule in the timelines of subjects, which those of a removed rule outlive. */
+  private readonly number = (created += 1);
   /** The second of the last result. */
   seen = 0;
   /** Whether permits of the rule have ever been refunded. */
   isRefunded = false;
+
+  /** @param timelines records the requests of denied subjects; absent if denials are not recorded */
+  constructor(private readonly timelines: SubjectTimelines | undefined) {}
 
   /**
    * Counts the result of the rule for a request.
@@ -50,8 +62,24 @@ export class RuleCounts {
     if (isDeniedElsewhere) return;
     const { cost, route, rule } = hit;
     const { resolved } = rule;
-    const subject = hashOf(text);
-    this.traffic.add(now, { subject, route: routeHash(route), cost, isDenied: !allowed, resolved });
+    const request = { subject: hashOf(text), route: routeHash(route), cost, isDenied: !allowed, resolved };
+    this.traffic.add(now, request);
+    this.timelines?.add(this.keyOf(request), now, !allowed && !shadow);
+  }
+
+  /** Returns the requests of a subject that this process has recorded. */
+  recorded(now: number, subject: string, route: string | undefined): RecordedRequests {
+    const wanted = { subject: hashOf(subject), route: routeHash(route) };
+    const { depth, requests } = mergeTraffic([this.traffic.read(now)]);
+    const isWhole = isSampled(wanted.subject, depth);
+    const own = requests.filter((each) => each.subject === wanted.subject && each.route === wanted.route);
+    const whole = own.map(({ at, isDenied }) => ({ at, outcome: isDenied ? DENIED : ALLOWED, count: 1 }));
+    const since = this.timelines?.read(this.keyOf(wanted)) ?? [];
+    return { share: 2 ** -depth, isWhole, requests: isWhole ? whole : since };
+  }
+
+  private keyOf({ subject, route }: { readonly subject: number; readonly route: number }): number {
+    return this.number * 2 ** 32 + ((subject ^ route) >>> 0);
   }
 
   /**

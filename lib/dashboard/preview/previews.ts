@@ -5,24 +5,17 @@ import {
   UnprocessableEntityException,
 } from '@nestjs/common';
 import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
-import { sleep } from '../../contracts/timer.js';
-import type { ProcessRecords } from '../../stores/redis/link/process-records.js';
 import { changedFields, type RuleChanges } from '../../nest/rules/rule-changes.js';
 import { RuleTable, type TableRule } from '../../nest/rules/rule-table.js';
+import { BUSY, ProcessQuestions } from '../collect/process-questions.js';
 import { ProcessReports } from '../collect/process-reports.js';
 import type { Preview } from '../snapshot.js';
 import { whyNoPreview, ReplayedRule } from './replayed-rule.js';
 import { replayTraffic } from './replay-traffic.js';
 import { mergeTraffic, readTraffic, routeHash, type RecordedTraffic } from './traffic-record.js';
 
-/** Processes look for questions once a second. */
-const LONGEST_WAIT_MS = 2500;
-/** Processes ask one after another. The page gives up after 15 seconds. */
-const LONGEST_QUEUE_MS = 10_000;
-const LOOK_EVERY_MS = 100;
 /** Maximum number of rules whose records a process requests from the others, one request at a time. */
 const MOST_ASKED = 4;
-const BUSY = 'Other previews are being calculated; try again in 5 seconds.';
 
 /** Replays the requests of the last ten minutes, of all processes, with other fields of a rule. */
 @Injectable()
@@ -33,8 +26,9 @@ export class Previews {
   constructor(
     @Inject(ProcessReports) private readonly processes: ProcessReports,
     @Inject(RuleTable) private readonly table: RuleTable,
+    @Inject(ProcessQuestions) private readonly questions: ProcessQuestions,
   ) {
-    processes.answer = (rule) => JSON.stringify(this.recorded(rule));
+    questions.answerBy('preview', (rule) => this.recorded(rule));
   }
 
   /**
@@ -75,47 +69,10 @@ export class Previews {
 
   /** @throws ServiceUnavailableException if a process does not answer: the preview would lack its requests */
   private async ofOthers(rule: string): Promise<readonly RecordedTraffic[]> {
-    const { records, id: own } = this.processes;
-    const { reports } = await this.processes.all();
-    const ids = reports.map(({ id }) => id).filter((id) => id !== own);
-    if (!records || ids.length === 0) return [];
-    const answers = await this.answersOf(records, rule, ids).catch((error: unknown) => {
-      if (error instanceof ServiceUnavailableException) throw error;
-      throw new ServiceUnavailableException(`Redis cannot be read: ${(error as Error).message}`);
-    });
+    const answers = await this.questions.ask('preview', rule);
     const traffic = answers.map((text) => (text === null ? undefined : readTraffic(text)));
     if (!traffic.includes(undefined)) return traffic as RecordedTraffic[];
     throw new ServiceUnavailableException('A process has not sent its requests; try again in 5 seconds.');
-  }
-
-  private async answersOf(
-    records: ProcessRecords,
-    rule: string,
-    ids: readonly string[],
-  ): Promise<readonly (string | null)[]> {
-    const question = await until(LONGEST_QUEUE_MS, () => records.ask(rule));
-    if (!question) throw new ServiceUnavailableException(BUSY);
-    try {
-      const answers = () => records.answers(question, ids);
-      const isComplete = (found: readonly (string | null)[]) => !found.includes(null);
-      return await until(LONGEST_WAIT_MS, answers, isComplete);
-    } finally {
-      await records.close(question);
-    }
-  }
-}
-
-/** Looks again and again until what is found is wanted, and returns it; after a time, whatever is found. */
-async function until<Found>(
-  longestMs: number,
-  look: () => Promise<Found>,
-  isWanted: (found: Found) => boolean = Boolean,
-): Promise<Found> {
-  const end = performance.now() + longestMs;
-  for (;;) {
-    const found = await look();
-    if (isWanted(found) || performance.now() > end) return found;
-    await sleep(LOOK_EVERY_MS);
   }
 }
 

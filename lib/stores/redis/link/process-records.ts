@@ -17,6 +17,20 @@ export interface Records {
   readonly texts: readonly string[];
 }
 
+/** A process that writes ids of denials, or did. */
+export interface Writer {
+  /** The name of the process in its heartbeats. */
+  readonly id: string;
+  /** The key of its ids, in hex. */
+  readonly key: string;
+  /** When it published the last time, in milliseconds since the epoch by its clock. */
+  readonly seenAt: number;
+}
+
+/** Maximum number of processes whose ids can be recognised, and for how long after the last has ended, in milliseconds. */
+const MOST_WRITERS = 1000;
+const WRITERS_KEPT_MS = 86_400_000;
+
 /** A question of a process to all processes. */
 export interface Question {
   readonly id: string;
@@ -44,15 +58,19 @@ export class ProcessRecords {
    * Publishes the record of this process, unless Redis has not replied to the last one: while Redis hangs, its commands
    * would pile up.
    *
+   * @param key the key of the ids of its denials, in hex
    * @returns the question that is open, if there is one
    */
-  async publish(record: string): Promise<Question | undefined> {
+  async publish(record: string, key: string): Promise<Question | undefined> {
     if (this.isPublishing) return undefined;
+    const writers = this.keyOf('writers');
     const [, text] = await this.control.call((redis) => {
       this.isPublishing = true;
       const replies = Promise.all([
         redis.set(this.keyOf('process', this.id), record, 'PX', KEPT_MS),
         redis.get(this.keyOf('question')),
+        redis.zadd(writers, Date.now(), `${key} ${this.id}`),
+        redis.pexpire(writers, WRITERS_KEPT_MS),
       ]);
       return replies.finally(() => (this.isPublishing = false)); // also after the deadline
     });
@@ -71,6 +89,21 @@ export class ProcessRecords {
     const ids = processes.map((process) => process.split(' ')[0]!);
     const texts = await this.textsOf('process', ids);
     return { secret: secret!, texts: texts.filter((text) => text !== null) };
+  }
+
+  /** Returns the processes that write ids of denials, and those that did. */
+  async writers(): Promise<readonly Writer[]> {
+    const key = this.keyOf('writers');
+    const [found] = await this.control.call((redis) =>
+      Promise.all([
+        redis.zrange(key, '0', String(MOST_WRITERS - 1), 'REV', 'WITHSCORES'),
+        redis.zremrangebyrank(key, 0, -MOST_WRITERS - 1),
+      ]),
+    );
+    return found.flatMap((member, nth) => {
+      const [writer, id] = member.split(' ');
+      return nth % 2 === 0 ? { id: id!, key: writer!, seenAt: Number(found[nth + 1]) } : [];
+    });
   }
 
   /**

@@ -1,0 +1,72 @@
+import type { DecisionSource, RuleDecision } from '../../contracts/decision.js';
+import type { RuleHit } from '../../rules/compiled-rule.js';
+import { DecidedHit } from '../../limiter/decision.js';
+import { denialIds } from '../../limiter/denial-id.js';
+import type { DecisionEvent } from '../../limiter/events.js';
+import { exceptionKey, type HeldRule } from '../../nest/rules/rule-changes.js';
+import type { RuleTable } from '../../nest/rules/rule-table.js';
+import type { Subject } from '../../rules/subject.js';
+
+/** What one rule decided for a denied request. It refers to no object of the request: the subject is a copy. */
+export interface RecordedResult {
+  /** Number of the denial: the results of one request have the same. */
+  readonly number: number;
+  /** Position among the results of the denial. */
+  readonly nth: number;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly result: RuleDecision;
+  readonly source: DecisionSource;
+  /** Absent if the request was denied without being counted. */
+  readonly subject: Subject | undefined;
+  /** The route of the counter; absent if routes share it. */
+  readonly route: string | undefined;
+  readonly cost: number;
+  /** The live change of the rule, and the exception of the subject, that were in force. */
+  readonly change: HeldRule | undefined;
+  readonly exception: HeldRule | undefined;
+}
+
+/** Number of results that are recorded: those of the last 8,192 denials if each request has one rule. */
+export const MOST_RESULTS = 8192;
+
+/** The last denials of this process, in a ring of their results. */
+export class DenialRecord {
+  private readonly ring: RecordedResult[] = [];
+  private next = 0;
+
+  constructor(private readonly table: Pick<RuleTable, 'changes' | 'rulesNamed'>) {}
+
+  add(at: number, hits: readonly RuleHit[], decision: DecisionEvent['decision']): void {
+    const number = DecidedHit.numberOf(decision);
+    if (number === undefined) return;
+    for (const [nth, result] of decision.decisions.entries()) {
+      const hit = hits[nth];
+      const { source = decision.source } = result;
+      const { subject, route, cost = 0 } = hit ?? {};
+      const exception = hit && this.exceptionOf(hit);
+      const change = this.table.changes.get(hit?.rule.trialOf ?? result.rule)?.layer;
+      this.ring[this.next] = { number, nth, at, result, source, subject, route, cost, change, exception };
+      this.next = (this.next + 1) % MOST_RESULTS;
+    }
+  }
+
+  /** Returns the results of a denial; none if it is not recorded, or no longer completely. */
+  find(id: string): readonly RecordedResult[] {
+    const number = this.ring.find((each) => denialIds.of(each.number) === id)?.number;
+    const results = this.ring
+      .filter((each) => each.number === number)
+      .sort((one, other) => one.nth - other.nth);
+    return results[0]?.nth === 0 ? results : [];
+  }
+
+  private exceptionOf({ rule, subject }: RuleHit): HeldRule | undefined {
+    if (rule.resolved?.exception === undefined) return undefined;
+    const key = exceptionKey(subject);
+    for (const { current } of this.table.rulesNamed(rule.name)) {
+      const exception = current.exceptions?.get(key);
+      if (exception) return exception;
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,198 @@
+import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
+import { hostname } from 'node:os';
+import { escaped } from '../../contracts/shown.js';
+import { readOptions } from '../../contracts/options.js';
+import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
+import { denialIds, hasWritten } from '../../limiter/denial-id.js';
+import type { Explanation, ExplainedRule, RecordedRequests } from '../../nest/explanation.js';
+import { AUTHOR } from '../../live/change-options.js';
+import type { HeldRule } from '../../nest/rules/rule-changes.js';
+import { RateLimitService } from '../../nest/rate-limit.service.js';
+import { subjectForPrograms } from '../../rules/subject.js';
+import { ProcessQuestions } from '../collect/process-questions.js';
+import { ProcessReports } from '../collect/process-reports.js';
+import { subjectOfText, subjectText } from '../subjects/masked.js';
+import { MOST_RESULTS, type RecordedResult } from './denial-record.js';
+
+/** Milliseconds that an explanation takes at most: the owner and the other processes look for questions once a second. */
+const LONGEST_MS = 2800;
+
+/** A denial as processes send it to one another: subjects are texts. */
+interface SentDenial extends Pick<Explanation, 'at' | 'process'> {
+  readonly rules: readonly (Omit<ExplainedRule, 'subject'> & { readonly subject: string })[];
+}
+
+/** The requests of a subject that a process wants from the others. */
+interface WantedRequests {
+  readonly rule: string;
+  readonly subject: string;
+  readonly route?: string | undefined;
+}
+
+const NOT_RECORDED = `This denial is not recorded: a process keeps the results of its last ${MOST_RESULTS.toLocaleString('en')}, and none of \`peek\`.`;
+
+/** Explains denials of all processes. */
+@Injectable()
+export class Explanations implements OnModuleInit {
+  private readonly logger = new Logger('RateLimit');
+
+  constructor(
+    @Inject(ProcessReports) private readonly processes: ProcessReports,
+    @Inject(ProcessQuestions) private readonly questions: ProcessQuestions,
+    @Inject(RateLimitService) private readonly limits: RateLimitService,
+  ) {
+    questions.answerBy('explain', (id) => this.own(id));
+    questions.answerBy('requests', (text) => this.recorded(JSON.parse(text) as WantedRequests[]));
+  }
+
+  onModuleInit(): void {
+    this.limits.explainer = (id, options) => this.of(id, options);
+  }
+
+  /**
+   * Explains a denial, and logs to whom: its subjects are personal data.
+   *
+   * @param given the id, with or without `#`
+   * @throws RateLimitConfigError if denials are not recorded, or an argument is invalid
+   * @throws ServiceUnavailableException if Redis cannot be read
+   */
+  async of(given: string, options: { readonly by: string }): Promise<Explanation> {
+    const { by } = readOptions('explain', options, { by: AUTHOR });
+    const id = checkedId(given);
+    if (!this.processes.collector.denials)
+      throw new RateLimitConfigError([
+        'explain: denials are not recorded, since RateLimitDashboardModule has explain: false',
+      ]);
+    this.logger.log(`The denial ${id} is explained to ${escaped(by)}.`);
+    const until = performance.now() + LONGEST_MS;
+    const denial = this.own(id) ?? (await this.ofOthers(id, until));
+    if (typeof denial === 'string') return { id, problem: denial, rules: [] };
+    return { id, ...(await this.withRequests(denial, until)) };
+  }
+
+  /** Returns a denial of this process; `undefined` if it is not one, or not recorded. */
+  private own(id: string): SentDenial | undefined {
+    const results = this.processes.collector.denials?.find(id) ?? [];
+    if (results.length === 0) return undefined;
+    const process_ = { host: hostname(), pid: process.pid };
+    return { at: results[0]!.at, process: process_, rules: results.map(sentRule) };
+  }
+
+  /** Returns a denial of another process, or why there is none, as a sentence. */
+  private async ofOthers(id: string, until: number): Promise<SentDenial | string> {
+    const [writers, { reports }] = await Promise.all([this.processes.writers(), this.processes.all()]);
+    const found = writers.filter(({ key }) => hasWritten(Buffer.from(key, 'hex'), id));
+    const alive = found.map((each) => each.id).filter((each) => reports.some((report) => report.id === each));
+    const [ended] = found;
+    if (!ended) return hasWritten(denialIds.key, id) ? NOT_RECORDED : UNKNOWN;
+    if (alive.length === 0) return endedAt(ended.seenAt);
+    const waitMs = until - performance.now();
+    const answers = await this.questions.ask('explain', id, { ids: alive, waitMs, queueMs: waitMs });
+    const answer = answers.find((text) => text !== null);
+    if (typeof answer === 'string') return JSON.parse(answer) as SentDenial;
+    return alive.every((each) => each === this.processes.id) ? NOT_RECORDED : SILENT;
+  }
+
+  /** Adds the requests that all processes have recorded of the subjects. */
+  private async withRequests(
+    { rules, at = 0, ...denial }: SentDenial,
+    until: number,
+  ): Promise<Omit<Explanation, 'id'>> {
+    const wanted = rules.filter(isDenying).map(({ rule, subject, route }) => ({ rule, subject, route }));
+    const patience = { queueMs: 0, waitMs: Math.max(0, until - performance.now()) };
+    const texts: readonly (string | null)[] = await this.questions
+      .ask('requests', JSON.stringify(wanted), patience)
+      .catch(() => [null]);
+    const others = texts
+      .filter((text): text is string => text !== null)
+      .map((text) => JSON.parse(text) as readonly RecordedRequests[]);
+    const all = [this.recorded(wanted), ...others];
+    const explained = rules.map((each) => {
+      const nth = wanted.findIndex(({ rule }) => rule === each.rule);
+      const recorded = isDenying(each)
+        ? {
+            recorded: merged(
+              all.map((lists) => lists[nth]!),
+              at,
+            ),
+          }
+        : {};
+      return { ...each, subject: subjectForPrograms(subjectOfText(each.subject)), ...recorded };
+    });
+    const problem = texts.includes(null)
+      ? { problem: 'A process has not sent the requests that it recorded.' }
+      : {};
+    return { ...denial, ...problem, at, rules: explained };
+  }
+
+  private recorded(wanted: readonly WantedRequests[]): readonly RecordedRequests[] {
+    const { rules, clock } = this.processes.collector;
+    return wanted.map(
+      ({ rule, subject, route }) => rules.get(rule)?.recorded(clock(), subject, route) ?? NOTHING,
+    );
+  }
+}
+
+function endedAt(at: number): string {
+  const time = new Date(at).toISOString().slice(0, 19).replace('T', ' ');
+  return `The process that wrote this id has ended, and its denials ended with it, at ${time} UTC.`;
+}
+
+const UNKNOWN = 'No process of this application that is known has written this id.';
+
+const SILENT =
+  'The process that wrote this id has not answered, or has the denial no longer; try again in 5 seconds.';
+
+const NOTHING: RecordedRequests = { share: 1, isWhole: true, requests: [] };
+
+/** @throws RateLimitConfigError if it is not the id of a denial */
+function checkedId(given: unknown): string {
+  const [, id] = /^\s*#?([\w-]{12})\s*$/.exec(String(given)) ?? [];
+  if (id !== undefined) return id;
+  throw new RateLimitConfigError([
+    'explain: got a text that is no id of a denial; an id has 12 characters, such as q7Xk0aV3mJtE',
+  ]);
+}
+
+function isDenying({ allowed, shadow }: Pick<ExplainedRule, 'allowed' | 'shadow'>): boolean {
+  return !allowed && !shadow;
+}
+
+function sentRule({
+  result,
+  source,
+  subject,
+  route,
+  cost,
+  change,
+  exception,
+}: RecordedResult): SentDenial['rules'][number] {
+  return {
+    ...result,
+    source,
+    subject: subject === undefined ? '' : subjectText(subject),
+    ...(route !== undefined && { route }),
+    cost,
+    ...(change && { change: withoutEnd(change) }),
+    ...(exception && { exception: withoutEnd(exception) }),
+  };
+}
+
+/** The end is a time of the monotonic clock of this process. */
+function withoutEnd({
+  until: _until,
+  expiresInMs: _expires,
+  ...change
+}: HeldRule): ExplainedRule['change'] & object {
+  return change;
+}
+
+/** Returns the requests of all processes until an instant. */
+function merged(lists: readonly RecordedRequests[], until: number): RecordedRequests {
+  const requests = lists.flatMap((each) => each.requests).filter(({ at }) => at <= until);
+  return {
+    share: Math.min(...lists.map(({ share }) => share)),
+    isWhole: lists.every(({ isWhole }) => isWhole),
+    requests: requests.sort((one, other) => one.at - other.at),
+  };
+}

@@ -1,0 +1,123 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { RateLimitService } from '../../lib/index.js';
+import { MOST_RESULTS } from '../../lib/dashboard/explain/denial-record.js';
+import { MemoryRuleSource } from '../../lib/live.js';
+import { closeApps } from '../support/nest-app.js';
+import { startDashboard, type DashboardApp, type DashboardSetup } from './dashboard-app.js';
+
+afterEach(closeApps);
+
+const ANN = '203.0.113.7';
+const BY = { by: 'support' };
+
+async function start(setup: DashboardSetup = {}) {
+  const app = await startDashboard(setup);
+  const limits = app.app.get(RateLimitService);
+  return { ...app, limits };
+}
+
+/** Returns the id of the next denial of a client, without `#`. */
+async function deniedId({ login }: DashboardApp, ip = ANN): Promise<string> {
+  for (;;) {
+    const { status, body } = await login(ip);
+    if (status === 429) return (JSON.parse(body) as { instance: string }).instance.slice(1);
+  }
+}
+
+describe('a customer who calls because of a 429', () => {
+  it('learns which rule denied, when, what it had left, and what was counted before', async () => {
+    const app = await start();
+    const before = Date.now();
+    const id = await deniedId(app);
+    const explained = await app.limits.explain(`#${id}`, BY);
+    expect(explained).toEqual({
+      id,
+      at: expect.any(Number),
+      process: { host: expect.any(String), pid: process.pid },
+      rules: [
+        expect.objectContaining({ rule: 'default', allowed: true, limit: 100, subject: ANN }),
+        {
+          rule: 'login',
+          allowed: false,
+          limit: 3,
+          windowMs: 3_600_000,
+          remaining: 0,
+          retryAfterMs: expect.any(Number),
+          resetAfterMs: expect.any(Number),
+          delayMs: 0,
+          source: 'memory',
+          subject: ANN,
+          cost: 1,
+          recorded: {
+            share: 1,
+            isWhole: true,
+            requests: ['allowed', 'allowed', 'allowed', 'denied'].map((outcome) => ({
+              at: expect.any(Number),
+              outcome,
+              count: 1,
+            })),
+          },
+        },
+      ],
+    });
+    expect(explained.at).toBeGreaterThanOrEqual(before);
+  });
+
+  it('learns which live change and which exception denied, by whom and why, also after they were replaced', async () => {
+    const app = await start({ limits: { liveRules: new MemoryRuleSource() } });
+    const { rules } = app.limits;
+    const version = await rules.set('login', { limit: 1 }, { by: 'ops', reason: 'attack' });
+    const [changed, excepted] = [await deniedId(app), '203.0.113.8'];
+    await rules.unset('login', { by: 'ops' });
+    await rules.setException('login', excepted, 'deny', { by: 'legal', reason: 'court order' });
+    const denied = await deniedId(app, excepted);
+    await rules.unsetException('login', excepted, { by: 'legal' });
+    const ruleOf = async (id: string) =>
+      (await app.limits.explain(id, BY)).rules.find(({ rule }) => rule === 'login');
+    expect(await ruleOf(changed)).toMatchObject({
+      limit: 1,
+      change: { version, by: 'ops', reason: 'attack', fields: { limit: 1 } },
+    });
+    const other = await ruleOf(denied);
+    expect(other).toMatchObject({
+      limit: 0,
+      exception: { by: 'legal', reason: 'court order', fields: 'deny' },
+    });
+    expect(other).not.toHaveProperty('change');
+  });
+
+  it('gets a sentence if the denial is not recorded any more, or if no process has written the id', async () => {
+    const app = await start();
+    const id = await deniedId(app);
+    for (let nth = 0; nth < MOST_RESULTS; nth += 1) await app.limits.consume('login', ANN);
+    expect(await app.limits.explain(id, BY)).toEqual({
+      id,
+      problem:
+        'This denial is not recorded: a process keeps the results of its last 8,192, and none of `peek`.',
+      rules: [],
+    });
+    expect(await app.limits.explain('abcdefghijkl', BY)).toMatchObject({
+      problem: 'No process of this application that is known has written this id.',
+    });
+  });
+
+  it('is not explained to a caller without a name, and each explanation is logged without the subject', async () => {
+    const app = await start();
+    const id = await deniedId(app);
+    await expect(app.limits.explain(id, { by: '' })).rejects.toThrow('by: got ""');
+    await expect(app.limits.explain('short', BY)).rejects.toThrow(
+      'explain: got a text that is no id of a denial',
+    );
+    await app.limits.explain(id, BY);
+    expect(app.logs.ours().map(({ message }) => message)).toContain(
+      `The denial ${id} is explained to support.`,
+    );
+    expect(JSON.stringify(app.logs.ours())).not.toContain(ANN);
+  });
+
+  it('is not explained where denials are not recorded', async () => {
+    const app = await start({ dashboard: { explain: false } });
+    const id = await deniedId(app);
+    await expect(app.limits.explain(id, BY)).rejects.toThrow('RateLimitDashboardModule has explain: false');
+  });
+});
