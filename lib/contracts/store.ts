@@ -131,6 +131,8 @@ export interface Adjustment extends Counter {
   readonly once?: Once | undefined;
   /** The source of the result that charged the counter. */
   readonly source: DecisionSource;
+  /** Receives the permits that are left after a `charge`, also after one that was repeated. */
+  readonly left?: ((remaining: number) => void) | undefined;
 }
 
 /** The name that makes an adjustment idempotent: that of prefetched permits, or of a charge. */

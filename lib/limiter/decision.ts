@@ -37,6 +37,12 @@ export class Charge {
     }
     return taken;
   }
+
+  /** Returns an adjustment that charges further permits of a hit; `undefined` if the hit was not charged. */
+  further(index: number, cost: number): Adjustment | undefined {
+    const [hit, result] = [this.hits[index]!, this.results[index]!];
+    return isCounted(result) ? { ...adjustmentOf(hit, result, 'charge'), cost } : undefined;
+  }
 }
 
 /** Whether a hit takes permits. */

@@ -24,7 +24,7 @@ import { sleep } from '../contracts/timer.js';
 
 /** Decides hits of compiled rules in the store inside its layers, and provides refunds, permits and delays for the decisions. */
 export class Engine {
-  private readonly base: BaseStore;
+  readonly base: BaseStore;
   /** The store inside its layers. */
   readonly store: Store<RuleHit>;
   readonly keys: Keys;
@@ -162,20 +162,34 @@ export class Engine {
    * Returns the permits that a decision holds, and renews their leases until they are released.
    */
   permit(decision: Decision): Permit {
+    const { signal, end } = this.held(decision);
+    return new Permit(decision, signal, async () => {
+      const refunds = end();
+      const released = await this.store.adjust(refunds);
+      return refunds.length > 0 && !signal.aborted && !released.includes(false);
+    });
+  }
+
+  /**
+   * Renews the leases of the permits that a decision holds, until they end.
+   *
+   * @param isBounded whether it ends leases that are held too long, or are too many
+   */
+  held(decision: Decision, isBounded = false): Held {
     const isHeld = (hit: Hit): boolean => hit.lease !== undefined && isPaid(hit);
     const held = DecidedHit.chargeOf(decision)?.take('renew', isHeld) ?? [];
     const lost = new AbortController();
     if (held.length > 0)
       this.withLeases(
-        (leases) => leases.hold(held, lost),
+        (leases) => leases.hold(held, lost, isBounded),
         () => lost.abort(),
       );
-    return new Permit(decision, lost.signal, async () => {
+    const end = (): Adjustment[] => {
       this.withLeases((leases) => leases.drop(held));
       this.events.refunded(() => DecidedHit.hitsOf(decision, held), decision);
-      const released = await this.store.adjust(held.map((lease) => ({ ...lease, kind: 'refund' })));
-      return held.length > 0 && !lost.signal.aborted && !released.includes(false);
-    });
+      return held.map((lease) => ({ ...lease, kind: 'refund' }));
+    };
+    return { signal: lost.signal, end };
   }
 
   /**
@@ -299,6 +313,14 @@ export class Engine {
     this.events.decided(hits, { decision, durationMs: performance.now() - startedAt, context });
     return decision;
   }
+}
+
+/** Permits that are held. */
+export interface Held {
+  /** Aborts if the permits are lost. */
+  readonly signal: AbortSignal;
+  /** Ends the renewals, and returns the adjustments that release the permits. */
+  readonly end: () => readonly Adjustment[];
 }
 
 /** The request is decided without waiting. */

@@ -72,6 +72,27 @@ describe('the renewals of leases', () => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
+  it('end when a permit of a reservation is held for a day, and its signal aborts', async () => {
+    const lost = new AbortController();
+    leases.hold([{ ...hold(1, 3600 * SECOND_MS)[0]! }], lost, true);
+    await jest.advanceTimersByTimeAsync(DAY_MS - SECOND_MS);
+    expect(lost.signal.aborted).toBe(false);
+    await jest.advanceTimersByTimeAsync(20 * 60 * SECOND_MS);
+    expect(lost.signal.aborted).toBe(true);
+    const { length } = calls;
+    await jest.advanceTimersByTimeAsync(3600 * SECOND_MS);
+    expect(calls.slice(length).every(({ renewals }) => renewals.length === 1)).toBe(true); // that of hold()
+  });
+
+  it('end for the oldest of more than 10,000 permits of reservations, and not for those of hold()', () => {
+    const [first, second] = [new AbortController(), new AbortController()];
+    const [held] = hold(1, SECOND_MS) as [Adjustment];
+    leases.hold([{ ...held }], first, true);
+    leases.hold([{ ...held }], second, true);
+    for (let nth = 0; nth < 9_999; nth += 1) leases.hold([{ ...held }], new AbortController(), true);
+    expect([first.signal.aborted, second.signal.aborted]).toEqual([true, false]);
+  });
+
   it('are sent only every few weeks for a lease of 75 days', async () => {
     hold(3, 75 * DAY_MS);
     await jest.advanceTimersByTimeAsync(10 * 60 * SECOND_MS);

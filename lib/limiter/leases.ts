@@ -10,6 +10,10 @@ const LOOKS_PER_RENEWAL = 20;
 const LOOK_AT_MOST_EVERY_MS = 5;
 const LOOK_AT_LEAST_EVERY_MS = 1000;
 const MOST_AT_ONCE = 100;
+/** Maximum number of leases of reservations; beyond it, the oldest is no longer renewed. */
+const MOST_BOUNDED = 10_000;
+/** How long a lease of a reservation is renewed. */
+const LONGEST_MS = 86_400_000;
 
 /** Renews leases. Returns for each whether it still existed; `undefined` if that is unknown. Never rejects. */
 type Renew<Held> = (renewals: readonly Held[]) => Promise<readonly (boolean | undefined)[]>;
@@ -20,6 +24,8 @@ interface Renewal {
   readonly everyMs: number;
   /** By `performance.now()`. */
   dueAt: number;
+  /** When it is renewed no more, by `performance.now()`. */
+  readonly until: number;
 }
 
 /**
@@ -30,6 +36,8 @@ interface Renewal {
  */
 export class Leases<Held extends Adjustment> {
   private readonly held = new Map<Held, Renewal>();
+  /** The leases of reservations, the oldest first. */
+  private readonly bounded = new Set<Held>();
   private timer: Timer | undefined;
   private lookEveryMs = Infinity;
   private isRenewing = false;
@@ -38,18 +46,28 @@ export class Leases<Held extends Adjustment> {
 
   constructor(private readonly renew: Renew<Held>) {}
 
-  hold(renewals: readonly Held[], lost: AbortController): void {
+  /** @param isBounded whether the leases end when they are held for a day, or when there are 10,000 newer ones */
+  hold(renewals: readonly Held[], lost: AbortController, isBounded = false): void {
     if (this.isClosed) return;
+    const until = isBounded ? performance.now() + LONGEST_MS : Infinity;
     for (const renewal of renewals) {
       const lease = renewal.parameters['lease'] ?? Infinity;
       const everyMs = lease / MICROSECONDS_PER_MS / RENEWALS_PER_LEASE;
-      this.held.set(renewal, { lost, everyMs, dueAt: this.nextDue(everyMs) });
+      this.held.set(renewal, { lost, everyMs, dueAt: this.nextDue(everyMs), until });
+      if (isBounded) this.bounded.add(renewal);
       this.lookEvery(everyMs / LOOKS_PER_RENEWAL);
+    }
+    for (const oldest of this.bounded) {
+      if (this.bounded.size <= MOST_BOUNDED) break;
+      this.lose(oldest, this.held.get(oldest)!);
     }
   }
 
   drop(renewals: readonly Held[]): void {
-    for (const renewal of renewals) this.held.delete(renewal);
+    for (const renewal of renewals) {
+      this.held.delete(renewal);
+      this.bounded.delete(renewal);
+    }
     if (this.held.size === 0) this.stop();
   }
 
@@ -57,6 +75,7 @@ export class Leases<Held extends Adjustment> {
   close(): void {
     this.isClosed = true;
     this.held.clear();
+    this.bounded.clear();
     this.stop();
   }
 
@@ -85,7 +104,10 @@ export class Leases<Held extends Adjustment> {
     this.isRenewing = true;
     const now = performance.now();
     const due: Held[] = [];
-    for (const [renewal, { dueAt }] of this.held) if (dueAt <= now) due.push(renewal);
+    for (const [renewal, held] of this.held) {
+      if (held.until <= now) this.lose(renewal, held);
+      else if (held.dueAt <= now) due.push(renewal);
+    }
     for (let at = 0; at < due.length; at += MOST_AT_ONCE) {
       await this.renewAll(due.slice(at, at + MOST_AT_ONCE).filter((renewal) => this.held.has(renewal)));
     }

@@ -35,7 +35,6 @@ const CHARGED: Kind = {
 
 const KINDS: Partial<Record<Operation, Kind>> = {
   consume: CHARGED,
-  reserve: CHARGED,
   hold: {
     needs: 'a concurrency rule',
     instead: 'consume() instead',

@@ -7,8 +7,8 @@ declare global {
   }
 }
 
-/** Reports permits that are garbage before they were released. */
-const dropped = new FinalizationRegistry<() => void>((report) => report());
+/** Reports permits and reservations that are garbage before they ended. */
+export const droppedWarning = new FinalizationRegistry<() => void>((report) => report());
 
 /**
  * Permits of a `concurrency` rule, held until they are released.
@@ -41,7 +41,7 @@ export class Permit implements AsyncDisposable {
    *   same time, or if they were denied. While Redis cannot be reached, `true` unless `signal` has aborted.
    */
   release(): Promise<boolean> {
-    dropped.unregister(this.signal);
+    droppedWarning.unregister(this.signal);
     return (this.released ??= this.free());
   }
 
@@ -55,7 +55,7 @@ export class Permit implements AsyncDisposable {
     const message =
       `A permit of rule "${rule}" was dropped without a release, so it stays held, and is renewed, until this process ` +
       'ends. Hold it with `await using`, or call release() in `finally`.';
-    if (this.allowed) dropped.register(this, () => warn(message), this.signal);
+    if (this.allowed) droppedWarning.register(this, () => warn(message), this.signal);
     return this;
   }
 

@@ -32,7 +32,6 @@ import type { Permit } from './permit.js';
 import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import { confirmed } from './rate-limit-store.error.js';
 import { Reservation } from './reservation.js';
-import { settlementOf } from './refund.js';
 import { RuleCache } from '../rules/rule-cache.js';
 import type { BlockingRule, ConcurrencyRule, Rule, AnyRule } from '../rules/rule.js';
 
@@ -55,7 +54,10 @@ export interface Resolver {
   /** Called once with each rule object. */
   readonly compiled: (rule: AnyRule, compiled: CompiledRule) => void;
   /** Reports a mistake of the program, once for each code. */
-  readonly warn: (code: 'RL_PERMIT_DROPPED' | 'RL_SETTLED_IN_PART', message: string) => void;
+  readonly warn: (
+    code: 'RL_PERMIT_DROPPED' | 'RL_RESERVATION_DROPPED' | 'RL_SETTLED_IN_PART',
+    message: string,
+  ) => void;
 }
 
 /**
@@ -138,7 +140,7 @@ export class RateLimiter {
 
   /**
    * Takes permits for work whose cost is known only afterwards: call `settle` with the actual cost, or `cancel`. A
-   * reservation that is never settled stays charged in full.
+   * reservation that is never settled stays charged in full. Permits of `concurrency` rules are held until then.
    *
    * For several rules, it needs `cost` by rule name, or `settles`: the rule that `settle(n)` and a number in `cost`
    * concern. The other rules take their own cost.
@@ -157,7 +159,7 @@ export class RateLimiter {
     Listed extends string = never,
     Settled extends RuleNames<Name, Listed> = never,
   >(
-    rules: (Rule & { readonly name?: Name }) | readonly (Rule & { readonly name?: Listed })[],
+    rules: (AnyRule & { readonly name?: Name }) | readonly (AnyRule & { readonly name?: Listed })[],
     subject: SubjectValue,
     ...[options]: ReserveArguments<Name, Listed, Settled>
   ): Promise<Reservation<SettledCost<Name, Listed, Settled>>> {
@@ -171,12 +173,11 @@ export class RateLimiter {
       hits,
       maxWaitMs > 0 ? { maxWait: maxWaitOf(maxWaitMs) } : undefined,
     );
-    return new Reservation(decision, {
-      names,
-      settles: read.settles,
-      charge: async (actual) =>
-        (await this.engine.store.adjust(settlementOf(decision, hits, actual))).includes(true),
-      warn: (message) => this.resolver.warn('RL_SETTLED_IN_PART', message),
+    const { settles } = read;
+    const { engine, resolver } = this;
+    return new Reservation(decision, engine, {
+      ...{ hits, settles, isScheduled: maxWaitMs > 0 },
+      warn: (code, message) => resolver.warn(code, message),
     });
   }
 

@@ -2,40 +2,62 @@ import type { Decision } from '../contracts/decision.js';
 import { didYouMean } from '../contracts/nearest.js';
 import { readOptions } from '../contracts/options.js';
 import { shown } from '../contracts/shown.js';
-import type { Cost, CostByRule } from '../rules/compiled-rule.js';
-import { quoted } from './operation.js';
+import type { Cost, CostByRule, RuleHit } from '../rules/compiled-rule.js';
+import type { Engine, Held } from './engine.js';
+import { namesOf, quoted } from './operation.js';
+import { droppedWarning } from './permit.js';
 import { COSTS } from './rate-limiter.options.js';
+import { settlementOf } from './refund.js';
+import { UsageReports } from './usage-reports.js';
 
 const ACTUAL = { actual: { ...COSTS, isRequired: true } };
 
 /** How a reservation is settled. */
-export interface SettledRules {
-  /** The names of its rules, without trial limits. */
-  readonly names: readonly string[];
+interface ReservedRules {
+  readonly hits: readonly RuleHit[];
   /** The rule that a number concerns; absent if it is the only one, or unknown. */
   readonly settles: string | undefined;
-  /** Changes the charges to the actual cost. Returns whether a charge changed. */
-  readonly charge: (actual: Cost) => Promise<boolean>;
+  /** Whether the permits come later, so that it may never be settled. */
+  readonly isScheduled: boolean;
   /** Receives why a charge stays as reserved, as full sentences. */
-  readonly warn: (message: string) => void;
+  readonly warn: (code: 'RL_RESERVATION_DROPPED' | 'RL_SETTLED_IN_PART', message: string) => void;
 }
 
+/** The total usage so far: as `settle` takes it, and `null` or `undefined` where it is not known yet. */
+type UsageOf<Actual> = Actual extends number
+  ? number | null | undefined
+  : { readonly [Name in keyof Actual]: Actual[Name] | null | undefined };
+
 /**
- * Permits for work whose cost is known only afterwards.
+ * Permits for work whose cost is known only afterwards. Permits of `concurrency` rules are held until it ends.
  *
  * @example
- * const reservation = await limits.reserve(['tokens', 'requests'], user, { cost: { tokens: 2_000 } });
- * if (reservation.allowed) await reservation.settle({ tokens: await answer() });
+ * await using budget = await limits.reserve(['tokens', 'streams'], user, { cost: { tokens: 2_000 } });
+ * if (budget.allowed) await budget.settle({ tokens: await answer() });
  */
-export class Reservation<Actual = number | CostByRule> {
+export class Reservation<Actual = number | CostByRule> implements AsyncDisposable {
   private settled: Promise<boolean> | undefined;
+  private readonly names: readonly string[];
+  /** Absent if no permit is held. */
+  private readonly held: Held | undefined;
+  private usage: UsageReports | undefined;
 
   /** @internal */
   constructor(
     /** The decision of `reserve`. */
     readonly decision: Decision,
-    private readonly rules: SettledRules,
-  ) {}
+    private readonly engine: Engine,
+    private readonly rules: ReservedRules,
+  ) {
+    const { hits, isScheduled, warn } = rules;
+    this.names = namesOf(hits);
+    const holding = hits.filter(({ lease }) => lease !== undefined);
+    if (decision.allowed && holding.length > 0) this.held = engine.held(decision, true);
+    if (!decision.allowed || (isScheduled && !this.held)) return;
+    const dropped = (): void =>
+      warn('RL_RESERVATION_DROPPED', droppedMessage(namesOf(hits), namesOf(holding)));
+    droppedWarning.register(this, dropped, decision);
+  }
 
   /** Whether the permits were charged. */
   get allowed(): boolean {
@@ -48,15 +70,42 @@ export class Reservation<Actual = number | CostByRule> {
   }
 
   /**
+   * Aborts if permits of a `concurrency` rule are lost: their lease ended before it was renewed, they were held for a day,
+   * or this process opened 10,000 later reservations. Absent if none are held.
+   */
+  get signal(): AbortSignal | undefined {
+    return this.held?.signal;
+  }
+
+  /**
+   * Reports the total usage so far, such as the cumulative tokens of a stream: usage beyond the reservation is charged while
+   * the work is done, at most once a second, when it reaches a tenth of the reservation. Without effect if the value is
+   * `null`, `undefined` or smaller than before, and after the end of the reservation.
+   *
+   * @returns whether all rules still had permits when usage was last charged: if not, the work should stop
+   */
+  used(usage: UsageOf<Actual>): boolean {
+    const { engine, rules, decision } = this;
+    this.usage ??= new UsageReports(
+      decision,
+      rules.hits,
+      (charges) => engine.store.adjust(charges),
+      engine.base.stopwatch,
+    );
+    return this.usage.note(this.settled || !this.allowed ? {} : this.byName(usage as Cost));
+  }
+
+  /**
    * Charges the actual cost: refunds the difference, or charges an overrun as debt, which is repaid from future
-   * permits. Rules that are not named keep their charge. Only the first call of `settle` or `cancel` has an effect.
+   * permits. Rules that are not named keep their charge, or what `used` reported beyond it. Permits of `concurrency` rules
+   * are released, whatever their number. Only the first call of `settle` or `cancel` has an effect.
    *
    * A name that is not of the reservation, or a number for several rules without `settles`, does not throw: the work
    * is done. The charge stays as reserved, and a warning with the code `RL_SETTLED_IN_PART` is logged once.
    *
    * @param actual permits by rule name, or those of the only rule or the one that `settles` names: integers from 0 to
    *   1,000,000,000
-   * @returns whether a charge changed
+   * @returns whether a charge changed or a permit was released
    * @throws RateLimitConfigError if a number in `actual` is invalid
    */
   async settle(actual: Actual): Promise<boolean> {
@@ -65,29 +114,44 @@ export class Reservation<Actual = number | CostByRule> {
   }
 
   /**
-   * Refunds the whole reservation. If the permits come later, neither it nor a smaller `settle` refunds them once others
-   * are reserved behind them, whose delays are known already.
+   * Refunds the whole reservation, except what `used` charged beyond it. If the permits come later, neither it nor a smaller
+   * `settle` refunds them once others are reserved behind them, whose delays are known already.
    *
-   * @returns whether permits were refunded
+   * @returns whether permits were refunded or released
    */
   cancel(): Promise<boolean> {
     return this.close(() => 0);
   }
 
+  /** Ends the reservation without refunds at the end of the block of an `await using` declaration. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close(() => ({}));
+  }
+
   private async close(actual: () => Cost): Promise<boolean> {
-    if (!this.settled) return (this.settled = this.rules.charge(actual()));
+    if (!this.settled) return (this.settled = this.end(actual()));
     await this.settled;
     return false;
   }
 
+  private async end(actual: Cost): Promise<boolean> {
+    const { engine, decision, rules, held } = this;
+    droppedWarning.unregister(decision);
+    const settlement = settlementOf(decision, rules.hits, actual, this.usage?.uses);
+    const adjustments = [...settlement, ...(held?.end() ?? [])];
+    return adjustments.length > 0 && (await engine.store.adjust(adjustments)).includes(true);
+  }
+
   /** Returns the cost of the rules that it concerns, and warns if a part of it concerns none. */
   private byName(actual: Cost): Cost {
-    const { names, settles, warn } = this.rules;
+    const { names } = this;
+    const { settles, warn } = this.rules;
     const reserved = `A reservation of the rules ${quoted(names)} was settled`;
-    if (typeof actual === 'number') {
+    if (typeof actual !== 'object' || actual === null) {
       if (settles !== undefined) return { [settles]: actual };
       if (names.length === 1) return actual;
       warn(
+        'RL_SETTLED_IN_PART',
         `${reserved} with ${actual} and no rule name, so every rule keeps its charge. Settle by rule name, such as ` +
           `{ ${quoted(names.slice(0, 1))}: ${actual} }, or reserve with settles.`,
       );
@@ -97,9 +161,18 @@ export class Reservation<Actual = number | CostByRule> {
     if (unknown === undefined) return actual;
     const fix = didYouMean(unknown, names);
     warn(
+      'RL_SETTLED_IN_PART',
       `${reserved} with the rule ${shown(unknown)}, which is not among them. Rules that settle() does not name keep ` +
         `their charge. Correct the name${fix === undefined ? '.' : `: ${fix}`}`,
     );
     return actual;
   }
+}
+
+function droppedMessage(names: readonly string[], held: readonly string[]): string {
+  const stays = held.length === 0 ? '' : `, and the permits of ${quoted(held)} stay held for up to a day`;
+  return (
+    `A reservation of the rules ${quoted(names)} was dropped without settle() or cancel(), so it stays charged as ` +
+    `reserved${stays}. Declare it with \`await using\`.`
+  );
 }

@@ -120,13 +120,13 @@ export class RateLimitService extends RateLimiter {
     Listed extends string = never,
     Settled extends RuleNames<Name, Listed> = never,
   >(
-    rules: OrRoute<Rule, Name> | readonly OrRoute<Rule, Listed>[],
+    rules: OrRoute<AnyRule, Name> | readonly OrRoute<AnyRule, Listed>[],
     subject: SubjectValue,
     ...options: ReserveArguments<Name, Listed, Settled>
   ): Promise<Reservation<SettledCost<Name, Listed, Settled>>> {
     return loaded(rules, () =>
       super.reserve<Name, Listed, Settled>(
-        rules as Rules<Rule & { readonly name?: never }>,
+        rules as Rules<AnyRule & { readonly name?: never }>,
         subject,
         ...options,
       ),

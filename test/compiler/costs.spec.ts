@@ -8,6 +8,8 @@ const PREAMBLE = [
   `declare const limits: RateLimitService;`,
   `declare const tokens: { name: 'tokens'; window: '1m'; limit: number };`,
   `declare const requests: { name: 'requests'; window: '1m'; limit: number };`,
+  `declare const streams: { name: 'streams'; algorithm: 'concurrency'; limit: number };`,
+  `declare const usage: number | null | undefined;`,
   `declare const rule: Rule;`,
   `declare const rules: readonly Rule[];`,
   `declare const either: Rule | readonly Rule[];`,
@@ -15,7 +17,7 @@ const PREAMBLE = [
   `declare const isPaid: boolean;`,
   `class Llm { chat() {} }`,
   `const keep = (reservation: Promise<Reservation>) => reservation;`,
-  `void [limiter, limits, tokens, requests, rule, rules, either, names, isPaid, Llm, keep];`,
+  `void [limiter, limits, tokens, requests, rule, rules, either, names, isPaid, Llm, keep, streams, usage];`,
 ];
 
 /** The names of both rules: the compiler may print them in any order. */
@@ -76,6 +78,8 @@ const RIGHT: readonly string[] = [
   `limiter.reserve(either, 'me', { cost: 5 })`,
   `limits.reserve(names, 'me', { settles: 'tokens' })`,
   `keep(limits.reserve(['tokens', 'requests'], 'me', { cost: { tokens: 5 } }))`,
+  `limits.reserve(['tokens', streams], 'me', { cost: { tokens: 5 } }).then((it) => it.used({ tokens: usage }))`,
+  `limits.reserve('tokens', 'me', { cost: 5 }).then((it) => it.used(usage))`,
   `limits.consume(['tokens', requests], 'me', { cost: { tokens: 5, requests: 2 } })`,
   `limits.consume(['tokens', { route: [Llm, 'chat'] }], 'me', { cost: { tokens: 5, requests: 2 } })`,
   `limits.consume(['tokens', requests, { route: [Llm, 'chat'] }], 'me', { cost: 5 })`,

@@ -1,6 +1,7 @@
 import { describe } from '@jest/globals';
 import { acquireContract } from './acquire.contract.js';
 import { blocksContract } from './blocks.contract.js';
+import { budgetContract } from './budget.contract.js';
 import { concurrencyContract } from './concurrency.contract.js';
 import { costByRuleContract } from './cost-by-rule.contract.js';
 import { debtContract } from './debt.contract.js';
@@ -36,6 +37,7 @@ export function storeContract(name: string, createStore: CreateStore): void {
     refundContract(bench);
     reservationContract(bench);
     costByRuleContract(bench);
+    budgetContract(bench);
     debtContract(bench);
     acquireContract(bench);
     leakyQueueContract(bench);

@@ -471,21 +471,47 @@ describe('a value that is no subject', () => {
   });
 });
 
-describe('a permit that is dropped without a release', () => {
-  it('is one warning when it is garbage', async () => {
-    const imports = [RateLimitModule.forRoot({ onDemand: { slow: { algorithm: 'concurrency', limit: 2 } } })];
-    const { app, logs } = await startApp({ imports }, { framework: 'express' });
-    const limits = app.get(RateLimitService);
-    await (await limits.hold('slow', 'ann')).release();
-    const drop = async () => (await limits.hold('slow', 'ann')).allowed;
-    expect(await drop()).toBe(true);
+describe('what holds permits and is dropped', () => {
+  const onDemand = {
+    slow: { algorithm: 'concurrency', limit: 2 },
+    tokens: { window: '1m', limit: 10_000, algorithm: 'gcra' },
+  } as const;
+
+  /** Runs a function that drops what it got, and returns the first warning with a code. */
+  async function warningOf(code: string, drop: (limits: RateLimitService) => Promise<void>): Promise<string> {
+    const { app, logs } = await startApp(
+      { imports: [RateLimitModule.forRoot({ onDemand })] },
+      { framework: 'express' },
+    );
+    await drop(app.get(RateLimitService));
     setFlagsFromString('--expose-gc');
     const gc = runInNewContext('gc') as () => void;
-    const dropped = () => logs.ours().filter(({ message }) => message.includes('RL_PERMIT_DROPPED'));
+    const dropped = () => logs.ours().filter(({ message }) => message.includes(code));
     await until(() => {
       gc();
       return dropped().length > 0;
     }, 'the warning');
-    expect(dropped()[0]!.message).toContain('A permit of rule "slow" was dropped without a release');
+    return dropped()[0]!.message;
+  }
+
+  it('is one warning when a permit of hold() is garbage before its release', async () => {
+    const warning = await warningOf('RL_PERMIT_DROPPED', async (limits) => {
+      await (await limits.hold('slow', 'ann')).release();
+      expect((await limits.hold('slow', 'ann')).allowed).toBe(true);
+    });
+    expect(warning).toContain('A permit of rule "slow" was dropped without a release');
+  });
+
+  it('is one warning when a reservation is garbage before it is settled', async () => {
+    const warning = await warningOf('RL_RESERVATION_DROPPED', async (limits) => {
+      const reserve = () => limits.reserve(['tokens', 'slow'], 'ann', { cost: { tokens: 20 } });
+      await (await reserve()).settle({ tokens: 10 });
+      await limits.reserve('tokens', 'ann', { maxWait: '1s' }); // scheduled work need not be settled
+      expect((await reserve()).allowed).toBe(true);
+    });
+    expect(warning).toContain(
+      'A reservation of the rules "tokens", "slow" was dropped without settle() or cancel(), so it stays charged as ' +
+        'reserved, and the permits of "slow" stay held for up to a day. Declare it with `await using`.',
+    );
   });
 });

@@ -59,7 +59,7 @@ export class ProgramRules implements Resolver {
     return hits;
   }
 
-  warn(code: 'RL_PERMIT_DROPPED' | 'RL_SETTLED_IN_PART', message: string): void {
+  warn(...[code, message]: Parameters<Resolver['warn']>): void {
     this.warnings.warn(code, message);
   }
 

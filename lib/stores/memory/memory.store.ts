@@ -133,6 +133,7 @@ export class MemoryStore implements BaseStore {
       if (endsWithReset(adjustment) && this.isCleared(adjustment, now)) return false;
       const next = nextOf(adjustment, state, now);
       if (next) this.keep(adjustment, next, now);
+      if (next?.remaining !== undefined) adjustment.left?.(next.remaining);
       return next !== undefined;
     });
   }

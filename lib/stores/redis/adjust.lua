@@ -7,9 +7,12 @@
 --       5: reset one subject of an algorithm that keeps all subjects in one state),
 --       rule (index), cost (permits), receipt (microseconds, or the name of the lease; for kind 3: 0; for kind 4: how
 --       long to store the name, in microseconds), and for kinds 0 and 1 the instant of the charge (microseconds)
--- Returns  for each adjustment whether there was anything to adjust (1 or 0)
+-- Returns  for each adjustment 0 if there was nothing to adjust, otherwise 1, or for kind 4: 1 and the permits that are left
 --
 -- @needs protocol, announce
+
+-- Permits left after the last charge.
+local left
 
 -- Returns: the receipt at a position in KEYS, which is deleted, and the instant of its charge; nil if there is none.
 local function take_receipt(position)
@@ -32,8 +35,9 @@ end
 -- Returns: the state to store and its expiry; nil if the name was already charged, or the charge is impossible.
 local function charge_once(rule, key, cost, name, kept_for)
   if get(name) then return nil end
-  local _, _, _, _, state, expires_after = rule.step(key, now, cost, math.huge, nil, unpack(rule.parameters))
+  local _, remaining, _, _, state, expires_after = rule.step(key, now, cost, math.huge, nil, unpack(rule.parameters))
   if not state then return nil end
+  left = remaining
   if not rule.save then check_new(key, expires_after) end
   put(name, '1', milliseconds(kept_for))
   return state, expires_after
@@ -100,6 +104,7 @@ local function adjust(...)
       if kind == 5 then announce(keys[position]) end
     end
     reply[index] = (state or kind == 3 and receipt or is_invalid) and 1 or 0
+    if kind == 4 and state then reply[index] = 1 + left end
   end
   save_all()
   return reply

@@ -57,7 +57,8 @@ export class Adjuster {
     }
     for (const { key, kind } of adjustments)
       if (kind !== 'renew' && kind !== 'charge') this.feed.changed(key, false);
-    return reply.map((adjusted) => adjusted === 1);
+    for (const [index, { left }] of adjustments.entries()) if (reply[index]! > 0) left?.(reply[index]! - 1);
+    return reply.map((adjusted) => adjusted > 0);
   }
 
   /** Retries named adjustments at once, and others only when the server has reported that they were not made. */

@@ -1,0 +1,65 @@
+import type { Clock } from '../contracts/clock.js';
+import type { Decision } from '../contracts/decision.js';
+import type { Adjustment } from '../contracts/store.js';
+import { costOfRule, type RuleHit } from '../rules/compiled-rule.js';
+import { DecidedHit } from './decision.js';
+import type { Use } from './refund.js';
+
+const REPORT_EVERY_MS = 1000;
+/** The pause after a report that the store did not confirm, since the store repeats it meanwhile. */
+const UNCONFIRMED_MS = 10_000;
+/** The part of a reservation that may be used beyond it before it is reported. */
+const REPORTED_PART = 0.1;
+const MOST = 1e9;
+
+/** Permits that were used so far, by rule name or of every rule. Values that are not known yet are ignored. */
+export type Usage = number | null | undefined | Readonly<Record<string, number | null | undefined>>;
+
+/** Sends adjustments, as a store does. */
+type Adjust = (adjustments: readonly Adjustment[]) => Promise<readonly (boolean | undefined)[]>;
+
+/** Charges what a reservation uses beyond its estimate, while the work is done: at most one call a second. */
+export class UsageReports {
+  /** What was used, by hit. */
+  readonly uses: readonly (Use & { left: number })[];
+  private nextAt = -Infinity;
+
+  /** @param stopwatch a monotonic clock, in milliseconds */
+  constructor(
+    private readonly decision: Decision,
+    private readonly hits: readonly RuleHit[],
+    private readonly adjust: Adjust,
+    private readonly stopwatch: Clock,
+  ) {
+    this.uses = hits.map(() => ({ used: 0, charged: 0, left: Infinity }));
+  }
+
+  /** Receives the total usage so far. Returns whether all rules still had permits when the store was last called. */
+  note(usage: Usage): boolean {
+    let isDue = false;
+    for (const [nth, use] of this.uses.entries()) {
+      const { rule, cost } = this.hits[nth]!;
+      const used = costOfRule(usage as number, rule) as number | null | undefined;
+      if (rule.algorithm.leases) continue;
+      if (typeof used === 'number' && used > use.used) use.used = Math.min(MOST, Math.ceil(used));
+      isDue ||= use.used - cost - use.charged >= Math.max(1, cost * REPORTED_PART);
+    }
+    if (isDue && this.stopwatch() >= this.nextAt) void this.report();
+    return this.uses.every(({ left }, nth) => left > 0 || this.hits[nth]!.shadow);
+  }
+
+  private async report(): Promise<void> {
+    this.nextAt = this.stopwatch() + REPORT_EVERY_MS;
+    const charge = DecidedHit.chargeOf(this.decision);
+    const charges = this.uses.flatMap((use, nth) => {
+      const cost = use.used - this.hits[nth]!.cost - use.charged;
+      const further = cost > 0 ? charge?.further(nth, cost) : undefined;
+      if (!further) return [];
+      use.charged += cost;
+      return [{ ...further, left: (remaining: number) => (use.left = remaining) }];
+    });
+    if (charges.length === 0) return;
+    const made = await this.adjust(charges).catch(() => [undefined]);
+    if (made.includes(undefined)) this.nextAt = this.stopwatch() + UNCONFIRMED_MS;
+  }
+}
