@@ -31,7 +31,7 @@ export { RateLimitService } from './nest/rate-limit.service.js';
 export type { RouteReference } from './nest/request/routes.js';
 export { SubjectDigest, type SubjectValue } from './rules/subject.js';
 export { Permit } from './limiter/permit.js';
-export { Reservation } from './limiter/reservation.js';
+export type { Reservation } from './limiter/reservation.js';
 
 // Live rules
 export { LiveRules } from './live/live-rules.js';

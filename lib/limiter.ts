@@ -10,7 +10,7 @@ export type { Clock } from './contracts/clock.js';
 export { SubjectDigest, type SubjectValue } from './rules/subject.js';
 export type { Decision, RuleDecision } from './contracts/decision.js';
 export { Permit } from './limiter/permit.js';
-export { Reservation } from './limiter/reservation.js';
+export type { Reservation } from './limiter/reservation.js';
 export { RateLimitEvents, type RateLimitEventMap } from './limiter/events.js';
 export { recordMetrics } from './limiter/metrics.js';
 export { RateLimitConfigError } from './contracts/rate-limit-config.error.js';

@@ -31,7 +31,7 @@ import {
 import type { Permit } from './permit.js';
 import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import { confirmed } from './rate-limit-store.error.js';
-import { Reservation } from './reservation.js';
+import type { Reservation } from './reservation.js';
 import { RuleCache } from '../rules/rule-cache.js';
 import type { BlockingRule, ConcurrencyRule, Rule, AnyRule } from '../rules/rule.js';
 
@@ -40,6 +40,9 @@ import type { BlockingRule, ConcurrencyRule, Rule, AnyRule } from '../rules/rule
  * use.
  */
 const TRIAL: Rule = { name: 'ready', algorithm: 'gcra', limit: 1000, window: '1s' };
+
+/** Absent until the first reservation. */
+let reservations: typeof Reservation | undefined;
 
 /** How a limiter finds the rules that programs pass, and reports their mistakes. */
 export interface Resolver {
@@ -169,13 +172,14 @@ export class RateLimiter {
     checkReserved(names, read);
     const maxWaitMs = millisecondsOf(read.maxWait) ?? 0;
     if (maxWaitMs > 0) checkDelays('reserve', hits);
+    const Reserved = (reservations ??= (await import('./reservation.js')).Reservation);
     const decision = await this.engine.decide(
       hits,
       maxWaitMs > 0 ? { maxWait: maxWaitOf(maxWaitMs) } : undefined,
     );
     const { settles } = read;
     const { engine, resolver } = this;
-    return new Reservation(decision, engine, {
+    return new Reserved(decision, engine, {
       ...{ hits, settles, isScheduled: maxWaitMs > 0 },
       warn: (code, message) => resolver.warn(code, message),
     });

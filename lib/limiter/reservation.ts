@@ -7,7 +7,7 @@ import type { Engine, Held } from './engine.js';
 import { namesOf, quoted } from './operation.js';
 import { droppedWarning } from './permit.js';
 import { COSTS } from './rate-limiter.options.js';
-import { settlementOf } from './refund.js';
+import { settlementOf } from './settlement.js';
 import { UsageReports } from './usage-reports.js';
 
 const ACTUAL = { actual: { ...COSTS, isRequired: true } };

@@ -3,7 +3,7 @@ import type { Decision } from '../contracts/decision.js';
 import type { Adjustment } from '../contracts/store.js';
 import { costOfRule, type RuleHit } from '../rules/compiled-rule.js';
 import { DecidedHit } from './decision.js';
-import type { Use } from './refund.js';
+import type { Use } from './settlement.js';
 
 const REPORT_EVERY_MS = 1000;
 /** The pause after a report that the store did not confirm, since the store repeats it meanwhile. */
