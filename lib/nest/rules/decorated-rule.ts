@@ -33,7 +33,29 @@ export type DecoratedRule = object &
  * A rule in which the type of every invalid field is a sentence, so that the compiler's error is that sentence. An
  * optional field comes from a declared type, and is checked at start. The name of a rule is not checked.
  */
-export type CheckedRule<Given> = Given extends string ? Given : CheckedFields<Given>;
+export type CheckedRule<Given> = Given extends string
+  ? Given
+  : keyof Given extends FieldsOf[KeyOf<AlgorithmOf<Given>>]
+    ? Given extends Unquestioned
+      ? Given
+      : CheckedFields<Given>
+    : CheckedFields<Given>;
+
+/** The values that need no further check. */
+interface Unquestioned {
+  readonly window?: Duration;
+  readonly block?: Duration | 'manual';
+  readonly maxWait?: Duration;
+}
+
+type CommonField = Exclude<keyof DecoratedRule, keyof AnyOptions>;
+
+/** The fields that can be combined, by the algorithm. */
+type FieldsOf = { readonly none: Exclude<CommonField, 'algorithm'> } & {
+  readonly [Name in AlgorithmName]:
+    | Exclude<keyof OptionsOf<Name>, LoneOption<Name>>
+    | Exclude<CommonField, Name extends LeaseName ? 'window' : never>;
+};
 
 type CheckedFields<Given> = {
   readonly [Field in keyof Given]: object extends Pick<Given, Field>
@@ -45,6 +67,9 @@ type CheckedFields<Given> = {
 type Unset = false;
 
 type AlgorithmOf<Given> = Given extends { readonly algorithm: infer Name } ? Name : Unset;
+
+/** The key in `FieldsOf`. */
+type KeyOf<Algorithm> = Algorithm extends AlgorithmName ? Algorithm : 'none';
 
 type CheckedField<Given, Field extends keyof Given, Algorithm> = Field extends keyof AnyOptions
   ? CheckedOption<Given, Field, Algorithm>
