@@ -19,6 +19,7 @@ export default defineConfig(
     '**/*.embedded.ts',
     'test/packaging/fixtures/',
     'test/migrate/fixtures/',
+    'examples/', // Packages of their own: test/examples compiles them.
   ]),
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },
   js.configs.recommended,

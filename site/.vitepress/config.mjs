@@ -20,7 +20,7 @@ export default defineConfig({
   lang: 'en',
   base: SITE_BASE,
   srcDir: '..',
-  srcExclude: ['{bench,lib,node_modules,sample-app,site,test}/**'],
+  srcExclude: ['{bench,examples,lib,node_modules,sample-app,site,test}/**'],
   outDir: '../dist/site',
   cacheDir: '../.cache/site',
   rewrites: { 'README.md': 'index.md', 'docs/algorithms/README.md': 'docs/algorithms/index.md' },

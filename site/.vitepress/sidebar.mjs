@@ -5,6 +5,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 
 /** The groups of pages in the sidebar. A page that no group names is in the last one. */
 const GROUPS = {
+  Tasks: ['is-it-for-you', ...pagesIn('docs/tasks').map((page) => `tasks/${page}`)],
   Start: ['configuration', 'choosing', 'playground', 'testing'],
   Use: ['programs', 'transports', 'live-rules', 'simulate', 'migration'],
   Operate: ['operations', 'servers', 'reliability', 'performance', 'troubleshooting', 'warnings'],

@@ -1,0 +1,50 @@
+import 'reflect-metadata';
+import { Controller, Get, Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { RateLimit, RateLimitModule, SkipRateLimit, Usage } from 'nestjs-redis-rate-limit';
+
+@Controller()
+class TranslationController {
+  // A calendar month in the time zone of the contract: everyone starts anew on the first.
+  @RateLimit('month')
+  @Get('translate')
+  translate() {
+    return { text: 'Guten Tag' };
+  }
+
+  /** What is left, without using any of it. */
+  @RateLimit('month', { cost: 0 })
+  @Get('quota')
+  quota(@Usage() usage: unknown) {
+    return usage;
+  }
+
+  @SkipRateLimit()
+  @Get('health')
+  health() {
+    return 'ok';
+  }
+}
+
+@Module({
+  imports: [
+    RateLimitModule.forRoot({
+      redis: process.env.REDIS_URL,
+      onDemand: {
+        month: {
+          window: 'month',
+          limit: 3,
+          algorithm: 'fixed-window',
+          timeZone: 'Europe/Berlin',
+          by: 'api-key',
+        },
+      },
+    }),
+  ],
+  controllers: [TranslationController],
+})
+class AppModule {}
+
+const app = await NestFactory.create(AppModule, { logger: ['warn', 'error'] });
+await app.listen(process.env.PORT ?? 3000);
+console.log(`Listening on ${await app.getUrl()}`);
