@@ -59,7 +59,7 @@ export class DashboardController {
   history(@Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
     return this.answer(request, response, async () => {
       checkOrigin(request);
-      return jsonReply(await this.changes.history(request.query?.['rule']));
+      return jsonReply(await this.changes.history.of(request.query?.['rule']));
     });
   }
 

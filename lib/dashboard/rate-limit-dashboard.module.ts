@@ -34,6 +34,7 @@ import {
 import { Changes } from './http/changes.js';
 import { EventStreams } from './http/event-streams.js';
 import { Explanations } from './explain/explanations.js';
+import { History } from './http/history.js';
 import { Previews } from './preview/previews.js';
 import { Snapshots } from './snapshots.js';
 import { Blocks } from './subjects/blocks.js';
@@ -52,6 +53,7 @@ const PARTS = [
   Changes,
   EventStreams,
   Explanations,
+  History,
   Previews,
   ProcessQuestions,
   ProcessReports,

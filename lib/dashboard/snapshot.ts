@@ -211,7 +211,9 @@ export interface Preview {
   readonly requests: number;
   /** Their subjects. */
   readonly subjects: number;
-  /** How many of the requests the rule denies as it is. */
+  /** How many of the requests were denied. */
+  readonly deniedRecorded: number;
+  /** How many of the requests the rule as it is now denies in the replay. */
   readonly deniedNow: number;
   /** How many of the requests the rule denies with the fields. */
   readonly deniedThen: number;
@@ -230,6 +232,10 @@ export interface Preview {
 
 /** A change in the history of a rule. */
 export interface HistoryEntry extends SnapshotLive {
+  /** What was in force before: `null` for the rule in the code; absent if that is unknown. */
+  readonly before?: unknown;
+  /** Whether it is the last change of its rule or exception, and still has an effect. */
+  readonly canUndo: boolean;
   /** How a loss of all live rules was ended. */
   readonly loss?: 'restored' | 'accepted';
   readonly by: string;

@@ -8,7 +8,7 @@ import {
 } from '@nestjs/common';
 import { RateLimitDashboardModule, type RateLimitDashboardOptions } from '../../lib/dashboard.js';
 import type { RateLimitDashboardExtras } from '../../lib/dashboard/dashboard.options.js';
-import { RateLimit, RateLimitModule } from '../../lib/index.js';
+import { RateLimit, RateLimitModule, type RateLimitModuleOptions } from '../../lib/index.js';
 import { RedisRuleSource } from '../../lib/redis.js';
 import { startApp, type Framework } from '../support/nest-app.js';
 import { redisUrl } from '../support/redis/shared-redis.js';
@@ -64,6 +64,7 @@ export async function startDashboardApp(
   prefix: string,
   options: RateLimitDashboardOptions & RateLimitDashboardExtras = {},
   framework: Framework = 'express',
+  more: RateLimitModuleOptions = {},
 ) {
   const limits = RateLimitModule.forRoot({
     redis: redisUrl(),
@@ -71,6 +72,7 @@ export async function startDashboardApp(
     timeout: 5000,
     liveRules: new RedisRuleSource({ redis: redisUrl(), key: `${prefix}rules` }),
     warnings: { RL_TRUST_PROXY_ALL: false },
+    ...more,
   });
   const dashboard = RateLimitDashboardModule.forRoot({
     guards: [OperatorGuard],

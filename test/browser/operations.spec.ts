@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { RateLimitService } from '../../lib/index.js';
+import { RateLimitService, type RateLimitModuleOptions } from '../../lib/index.js';
 import { masked } from '../../lib/dashboard/subjects/masked.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
@@ -7,7 +7,7 @@ import { closeApps } from '../support/nest-app.js';
 import { seriousFindings } from './axe.js';
 import { startChromium, type Chromium, type Look, type Watched } from './chromium.js';
 import { PASS, startDashboardApp, type DashboardApp } from './dashboard-app.js';
-import { live, press, tabTo } from './page-parts.js';
+import { expand, live, press, tabTo } from './page-parts.js';
 
 const LOOKS = [
   { scheme: 'light', width: 1280 },
@@ -42,8 +42,8 @@ describe('the operations page during an incident', () => {
     expect(errors ?? []).toEqual([]);
   });
 
-  async function open(look: Look = {}, query = '') {
-    opened = await chromium.open(`${app.url}${query}`, { headers: PASS, ...look });
+  async function open(look: Look = {}, query = '', url = app.url) {
+    opened = await chromium.open(`${url}${query}`, { headers: PASS, ...look });
     await live(opened.page);
     return opened.page;
   }
@@ -100,4 +100,113 @@ describe('the operations page during an incident', () => {
       expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0);
     },
   );
+
+  it('shows what changed in all rules, from what to what, and undoes one change, by the keyboard alone', async () => {
+    const { rules } = limits();
+    await rules.set('login', { limit: 7 }, { by: 'bob', reason: 'a sale', expires: '1h' });
+    await rules.set('login', { limit: 1 }, { by: 'eve', reason: 'by mistake' });
+    const page = await open();
+    await tabTo(page, 'What changed');
+    await page.keyboard.press('Enter');
+    await dialogHas('by mistake');
+    const rows = await page.$$eval('dialog tbody tr', (all) =>
+      all.slice(0, 2).map(({ cells }) => [...cells].slice(1, 5).map(({ textContent }) => textContent)),
+    );
+    expect(rows).toEqual([
+      ['eve', 'login', 'limit 7', 'limit 1'],
+      ['bob', 'login', 'as in the code', 'limit 7'],
+    ]);
+    for (;;) {
+      await page.keyboard.press('Tab');
+      if (await page.evaluate(`document.activeElement.ariaLabel?.startsWith('Undo login')`)) break;
+    }
+    await page.keyboard.press('Enter');
+    await tabTo(page, 'Reason');
+    await page.keyboard.type('too low');
+    await page.keyboard.press('Enter');
+    await dialogHas('too low');
+    expect(await rules.get('login')).toMatchObject({ fields: { limit: 7 }, reason: 'too low' });
+    await rules.unset('login', { by: 'bob' });
+  });
+
+  it.each(LOOKS)('shows what changed without serious findings of axe-core: %p', async (look) => {
+    await limits().rules.set('export', { limit: 3 }, { by: 'bob', reason: 'a longer reason than usual' });
+    const page = await open(look);
+    await press(page, 'What changed');
+    await dialogHas('a longer reason');
+    expect(await seriousFindings(page)).toEqual([]);
+    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0);
+  });
+
+  it('keeps order and filter in the address, so that a link opens the same rules', async () => {
+    const page = await open();
+    await press(page, 'Rule');
+    await page.locator('.filter').fill('log');
+    const sorted = `document.querySelector('#rules [aria-sort]').textContent`;
+    await page.waitForFunction(`location.search === '?order=rule&filter=log' && ${sorted} === 'Rule'`);
+    const link = new URL(page.url()).search;
+    await page.browserContext().close();
+    const again = await open({}, link);
+    await again.waitForFunction(`document.querySelectorAll('#rules > tbody').length === 1`);
+    expect(await again.evaluate(`[document.querySelector('.filter').value, ${sorted}]`)).toEqual([
+      'log',
+      'Rule',
+    ]);
+    await press(again, 'Denied/s');
+    await again.focus('.filter');
+    await again.evaluate('document.activeElement.select()');
+    await again.keyboard.press('Backspace');
+    await again.waitForFunction(`location.search === ''`);
+  });
+
+  it('has the denied rule on top of 300 at each load, and the state of the system before them on a phone', async () => {
+    const rules = Object.fromEntries(
+      Array.from({ length: 300 }, (_, nth) => [`a${nth}`, { window: '1h', limit: 1, by: 'ip' }]),
+    ) as NonNullable<RateLimitModuleOptions['onDemand']>;
+    const many = await startDashboardApp(uniquePrefix(), {}, 'express', { onDemand: rules });
+    const isDenied = async () => (await many.getFrom('192.0.2.1', '/login')).status === 429;
+    await until(isDenied, 'a denial', 60_000);
+    const denials = setInterval(() => void isDenied(), 200);
+    try {
+      const page = await open({ width: 390, height: 800 }, '', many.url);
+      await page.waitForFunction(
+        `document.querySelectorAll('#rules > tbody').length > 300 && document.querySelector('#rules .toggle').textContent === 'login'`,
+      );
+      const top = (selector: string) => page.$eval(selector, (each) => each.getBoundingClientRect().top);
+      expect(await top('#system-title')).toBeLessThan(await top('#rules-title'));
+      expect(await seriousFindings(page)).toEqual([]);
+    } finally {
+      clearInterval(denials);
+    }
+  });
+
+  it('states in a preview what was recorded, what the rule as it is now would have denied, and of what part of the subjects', async () => {
+    const bulk = { window: '1h', limit: 1, by: 'ip', algorithm: 'gcra' } as const;
+    const { app: full, url } = await startDashboardApp(uniquePrefix(), {}, 'express', { onDemand: { bulk } });
+    const consume = (nth: number) =>
+      full.get(RateLimitService).consume('bulk', `10.0.${nth >> 8}.${nth & 255}`);
+    const page = await open({}, '', url);
+    const effect = async (limit: number) => {
+      await page.locator('#field-limit').fill(String(limit));
+      const text = `document.querySelector('.effect').textContent`;
+      await page.waitForFunction(`${text}.startsWith('Recorded') && ${text}.includes('would have denied')`);
+      return String(await page.evaluate(text));
+    };
+    for (let nth = 0; nth < 100; nth += 1) await Promise.all([consume(nth), consume(nth)]);
+    await expand(page, 'bulk');
+    await press(page, 'Edit bulk');
+    expect(await effect(2)).toMatch(
+      /^Recorded: 200 requests of 100 subjects in \d+ s, 100 denied\. The rule as it is now would have denied 100 of them; this change would have denied 0\.$/,
+    );
+    await press(page, 'Cancel');
+    for (let first = 100; first < 9000; first += 100)
+      await Promise.all(Array.from({ length: 200 }, (_, nth) => consume(first + (nth >> 1))));
+    await press(page, 'Edit bulk');
+    const [, part, requests, recorded] =
+      /^Recorded \(1 subject in (\d+)\): ([\d,]+) requests of .* s, ([\d,]+) denied\./.exec(
+        await effect(2),
+      ) ?? [];
+    expect([2, 4, 8]).toContain(Number(part));
+    expect(2 * Number(recorded!.replace(',', ''))).toBe(Number(requests!.replace(',', '')));
+  });
 });

@@ -90,6 +90,7 @@ describe.each(FRAMEWORKS)('two processes on one Redis, on %s', (framework) => {
     expect(JSON.parse(body)).toEqual({
       requests: 12,
       subjects: 2,
+      deniedRecorded: 6,
       deniedNow: 6,
       deniedThen: 2,
       assumed: 0,

@@ -68,6 +68,7 @@ describe('the preview of a change', () => {
     ] as const;
     expect(await replayed(requests, { ...window, limit: 2 }, { limit: 3 })).toEqual({
       denied: [3, 1],
+      deniedRecorded: 0,
       requests: 8,
       assumed: 0,
       assumedHoldMs: null,

@@ -6,21 +6,16 @@ import {
   UnprocessableEntityException,
 } from '@nestjs/common';
 import { isFields } from '../../contracts/fields.js';
-import type { RuleChangeRecord } from '../../contracts/rule-source.js';
 import type { SetOptions } from '../../live/change-options.js';
 import { RateLimitService } from '../../nest/rate-limit.service.js';
 import { DASHBOARD_OPTIONS, type RateLimitDashboardOptions } from '../dashboard.options.js';
-import { ProcessReports } from '../collect/process-reports.js';
 import { Previews } from '../preview/previews.js';
-import type { HistoryEntry } from '../snapshot.js';
-import { shownLive, withMaskedSubjects } from '../subjects/masked.js';
+import { withMaskedSubjects } from '../subjects/masked.js';
 import { Unmasking } from '../subjects/unmasking.js';
 import { Restrictions } from '../subjects/restrictions.js';
 import { SubjectActions } from '../subjects/subject-actions.js';
+import { History } from './history.js';
 import { authorOf, pathEnd, type DashboardRequest } from './request-checks.js';
-
-const MOST_SHOWN = 100;
-const MOST_READ = 1000;
 
 type Given = Readonly<Record<string, unknown>>;
 
@@ -50,6 +45,12 @@ export const CHANGES: Readonly<Record<string, Change>> = {
     fields: ['rule', 'version', 'reason'],
     run: async ({ limits }, { rule, ...options }, by) => ({
       version: await limits.rules.unset(text('rule', rule), changeBy(by, options)),
+    }),
+  },
+  'rules/undo': {
+    fields: ['version', 'reason'],
+    run: async ({ history }, { version, reason }, by) => ({
+      version: await history.undo(version, authorWith(by, reason)),
     }),
   },
   'rules/restore': endOfLoss('restore'),
@@ -95,24 +96,11 @@ export class Changes {
     @Inject(RateLimitService) readonly limits: RateLimitService,
     @Inject(SubjectActions) readonly subjects: SubjectActions,
     @Inject(Previews) readonly previews: Previews,
+    @Inject(History) readonly history: History,
     @Inject(Restrictions) readonly restrictions: Restrictions,
-    @Inject(ProcessReports) private readonly processes: ProcessReports,
     @Inject(Unmasking) private readonly unmasking: Unmasking,
     @Inject(DASHBOARD_OPTIONS) private readonly options: RateLimitDashboardOptions,
   ) {}
-
-  /** Returns the last changes of a rule; of all rules without a name. */
-  async history(rule: unknown): Promise<readonly HistoryEntry[]> {
-    const [records, { secret }] = await Promise.all([
-      this.limits.rules.history(MOST_READ),
-      this.processes.all(),
-    ]);
-    const isMeant = (record: RuleChangeRecord): boolean =>
-      rule === undefined || record.rule === rule || record.loss !== undefined;
-    const shown = ({ inherit: _inherit, ...record }: RuleChangeRecord): HistoryEntry =>
-      shownLive(secret, record) as HistoryEntry;
-    return records.filter(isMeant).slice(0, MOST_SHOWN).map(shown);
-  }
 
   /**
    * Carries out a request, and returns what the page gets.

@@ -1,12 +1,6 @@
 import { Fragment, h, render, type ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import type { HistoryEntry } from '../snapshot.js';
-import { report } from './announcements.js';
-import { button, clientText, table } from './elements.js';
-import { visible } from './visible-text.js';
-import { date, duration } from './figures.js';
-import { SubjectName } from './names.js';
-import { read } from './request.js';
+import { button } from './elements.js';
 
 /** Opens a modal dialog, which gives the focus back to the element that had it. Escape closes it. */
 export function openDialog(title: string, content: (close: () => void) => ComponentChildren): void {
@@ -100,59 +94,4 @@ export function confirm(
 ): void {
   const Confirmation = (question: FormOptions) => dialogForm(useForm(question.close), question);
   openDialog(title, (close) => h(Confirmation, { close, content, action, run }));
-}
-
-/** Shows who has changed a rule, when, what and why. */
-export async function openHistory(rule: string): Promise<void> {
-  try {
-    const records = await read<HistoryEntry[]>(`history?rule=${encodeURIComponent(rule)}`);
-    openDialog(`History of ${visible(rule)}`, (close) => [
-      h(
-        'div',
-        { class: 'history' },
-        records.length === 0 ? 'The rule has not been changed.' : tableOf(records),
-      ),
-      h('div', { class: 'dialog-buttons' }, button('Close', close, { autofocus: true })),
-    ]);
-  } catch (error) {
-    report((error as Error).message, 'failed');
-  }
-}
-
-function tableOf(records: readonly HistoryEntry[]) {
-  const cell = (text: string) => h('td', null, clientText(text));
-  const row = (record: HistoryEntry) =>
-    h(
-      'tr',
-      null,
-      cell(date(record.at)),
-      cell(record.by),
-      h('td', null, changeOf(record)),
-      cell(record.reason ?? ''),
-    );
-  return table({ caption: 'Changes', heads: ['When', 'Who', 'Change', 'Why'] }, records.map(row));
-}
-
-function changeOf({ rule, subject, ...change }: HistoryEntry) {
-  return [subject && [h(SubjectName, { rule, subject }), ': '], clientText(fieldsText(change))];
-}
-
-function fieldsText({
-  fields,
-  expiresInMs,
-  loss,
-}: Pick<HistoryEntry, 'fields' | 'expiresInMs' | 'loss'>): string {
-  if (loss !== undefined) return `lost live rules ${loss}`;
-  if (fields === undefined) return 'removed';
-  const set =
-    typeof fields === 'string'
-      ? fields
-      : Object.entries(fields as object)
-          .map(([name, value]) => `${name} ${textOf(value)}`)
-          .join(', ');
-  return `${set}${expiresInMs === undefined ? '' : ` for ${duration(expiresInMs)}`}`;
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -3,7 +3,7 @@ import { useRef, useState } from 'preact/hooks';
 import type { Preview, SnapshotRule } from '../snapshot.js';
 import { report } from './announcements.js';
 import { dialogForm, openDialog, textsOf, useForm, type FormTexts } from './dialog.js';
-import { count, counted, duration, milliseconds, percent } from './figures.js';
+import { count, counted, duration, milliseconds } from './figures.js';
 import { post } from './request.js';
 import { visible } from './visible-text.js';
 
@@ -157,11 +157,22 @@ function valueOf(text: string): unknown {
 }
 
 function effectText(preview: Preview): string {
-  const { requests, subjects, deniedNow, deniedThen, assumed, assumedHoldMs, seconds, sampled } = preview;
+  const {
+    requests,
+    subjects,
+    deniedRecorded,
+    deniedNow,
+    deniedThen,
+    assumed,
+    assumedHoldMs,
+    seconds,
+    sampled,
+  } = preview;
   if (requests === 0) return 'No request of this rule is known, so the effect is unknown.';
-  const sample = sampled < 1 ? `, a sample of ${percent(sampled)}` : '';
-  const of = `${counted(requests, 'request')} of ${counted(subjects, 'subject')} in ${duration(seconds * 1000)}${sample}`;
-  const effect = `Of ${of}, ${count(deniedNow)} were denied; this change would have denied ${count(deniedThen)}.`;
+  const sample = `1 subject in ${count(1 / sampled)}`;
+  const of = `${counted(requests, 'request')} of ${counted(subjects, 'subject')} in ${duration(seconds * 1000)}`;
+  const recorded = sampled < 1 ? `Recorded (${sample})` : 'Recorded';
+  const effect = `${recorded}: ${of}, ${count(deniedRecorded)} denied. The rule as it is now would have denied ${count(deniedNow)} of them; this change would have denied ${count(deniedThen)}.`;
   if (assumed === 0) return effect;
   const unknown = `${counted(assumed, 'denied request')} would have been allowed`;
   if (assumedHoldMs !== null) {

@@ -5,6 +5,7 @@ import { announce, DenialReport, report } from './announcements.js';
 import { button } from './elements.js';
 import { visible } from './visible-text.js';
 import { openFinder } from './find-dialog.js';
+import { openHistory } from './history.js';
 import { Loss } from './loss.js';
 import { NamesButton } from './names.js';
 import { Overview } from './overview.js';
@@ -51,6 +52,7 @@ function Page() {
         actions.map(({ id, label }) =>
           button(visible(label), () => void run(id, label), { key: id, class: 'primary' }),
         ),
+        snapshot?.live && button('What changed', () => openHistory(snapshot.readOnly)),
         snapshot && button('Find a subject', () => openFinder(snapshot)),
         snapshot?.unmask && h(NamesButton, null),
         button('Pause', pause, { 'aria-pressed': paused !== undefined }),

@@ -1,10 +1,10 @@
 import { h } from 'preact';
 import type { Snapshot, SnapshotField, SnapshotRule } from '../snapshot.js';
-import { openHistory } from './dialog.js';
 import { openEditor } from './edit-dialog.js';
 import { button, clientText, figure, table, titled } from './elements.js';
 import { visible } from './visible-text.js';
 import { date, rate } from './figures.js';
+import { openHistory } from './history.js';
 import { useSteadyList } from './steady-list.js';
 import { Subjects } from './subjects.js';
 
@@ -22,7 +22,8 @@ export function RuleDetails({ rule, snapshot }: { rule: SnapshotRule; snapshot: 
       'div',
       { class: 'tools' },
       isEditable && button('Edit', () => openEditor(rule), { 'aria-label': `Edit ${name}` }),
-      live && button('History', () => void openHistory(rule.rule), { 'aria-label': `History of ${name}` }),
+      live &&
+        button('History', () => openHistory(readOnly, rule.rule), { 'aria-label': `History of ${name}` }),
       texts.map((text) => h('p', { class: 'change' }, text)),
     ),
     h(Subjects, { ...rule, readOnly }),

@@ -1,6 +1,7 @@
 import { h } from 'preact';
 import { useId, useState } from 'preact/hooks';
 import type { Snapshot, SnapshotRule } from '../snapshot.js';
+import { useAddress } from './address.js';
 import { Sparkline } from './charts.js';
 import { button, clientText, figure } from './elements.js';
 import { visible } from './visible-text.js';
@@ -22,8 +23,9 @@ type Order = (typeof COLUMNS)[number][0];
 /** The table of rules, which the reader sorts and filters. */
 export function RulesTable(snapshot: Snapshot) {
   const { rules, live, readOnly } = snapshot;
-  const [order, setOrder] = useState<Order>('rule');
-  const [filter, setFilter] = useState('');
+  const [wantedOrder, setOrder] = useAddress('order', 'denied');
+  const order = COLUMNS.find(([name]) => name === wantedOrder)?.[0] ?? 'denied';
+  const [filter, setFilter] = useAddress('filter', '');
   const wanted = filter.trim().toLowerCase();
   const matching = rules
     .filter(({ rule, routes }) => [rule, ...routes].some((text) => text.toLowerCase().includes(wanted)))
@@ -54,6 +56,7 @@ export function RulesTable(snapshot: Snapshot) {
         autocomplete: 'off',
         placeholder: FILTER,
         'aria-label': FILTER,
+        value: filter,
         onInput: ({ currentTarget }) => setFilter(currentTarget.value),
       }),
     ),

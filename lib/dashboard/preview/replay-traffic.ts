@@ -22,13 +22,14 @@ export async function replayTraffic(
   const counters = new Map<string, readonly [now: ReplayedCounter, then: ReplayedCounter]>();
   const subjects = new Set<number>();
   const hold = meanHold(requests.filter(({ route }) => ruleOf(route)?.isHeld));
-  let [replayed, assumed] = [0, 0];
+  let [replayed, recorded, assumed] = [0, 0, 0];
   for (const [nth, { at, subject, route, resolved, cost, isDenied, refundedAt }] of requests.entries()) {
     if (nth % REPLAYED_AT_ONCE === REPLAYED_AT_ONCE - 1) await nextTurn();
     const rule = ruleOf(route);
     const pair = rule?.of(resolved);
     if (!rule || !pair) continue;
     replayed += 1;
+    if (isDenied) recorded += 1;
     subjects.add(subject);
     const key = `${route} ${subject}`;
     const [now, then] = counters.get(key) ?? [new ReplayedCounter(), new ReplayedCounter()];
@@ -39,12 +40,13 @@ export async function replayTraffic(
     const step = then.decide(pair.then, at * 1000, endsAt, pair.costThen(cost));
     if ((rule.isConditional || rule.isHeld) && isDenied && step?.allowed) assumed += 1;
   }
-  const denied = (form: 0 | 1) => [...counters.values()].reduce((sum, each) => sum + each[form].denied, 0);
+  const deniedBy = (form: 0 | 1) => [...counters.values()].reduce((sum, each) => sum + each[form].denied, 0);
   return {
     requests: replayed,
     subjects: subjects.size,
-    deniedNow: denied(0),
-    deniedThen: denied(1),
+    deniedRecorded: recorded,
+    deniedNow: deniedBy(0),
+    deniedThen: deniedBy(1),
     assumed,
     assumedHoldMs: hold ?? null,
     seconds: requests.length === 0 ? 0 : Math.max(1, Math.ceil((until - requests[0]!.at) / 1000)),

@@ -1,0 +1,115 @@
+import { h } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { HistoryEntry, Snapshot } from '../snapshot.js';
+import { report } from './announcements.js';
+import { confirm, openDialog, reasonField } from './dialog.js';
+import { button, clientText, table } from './elements.js';
+import { date } from './figures.js';
+import { SubjectName } from './names.js';
+import { post, read } from './request.js';
+import { visible } from './visible-text.js';
+
+/** Returns the last changes of all rules, the latest first; none while they cannot be read. */
+export function useChanges(snapshot: Snapshot | undefined): readonly HistoryEntry[] {
+  const [changes, setChanges] = useState<readonly HistoryEntry[]>([]);
+  const { live, loss, rules = [] } = snapshot ?? {};
+  const state = [
+    live,
+    loss?.at,
+    ...rules.map(({ change, exceptions }) => [change?.version, exceptions]),
+  ].join();
+  useEffect(() => {
+    if (live) void read<HistoryEntry[]>('history').then(setChanges, () => undefined);
+  }, [state]);
+  return changes;
+}
+
+/** Opens the list of who has changed a rule, or any rule without a name: when, from what to what, and why. */
+export function openHistory(readOnly: boolean, rule?: string): void {
+  const title = rule === undefined ? 'What changed' : `History of ${visible(rule)}`;
+  openDialog(title, (close) => h(History, { rule, readOnly, close }));
+}
+
+interface HistoryOptions {
+  readonly rule: string | undefined;
+  readonly readOnly: boolean;
+  readonly close: () => void;
+}
+
+function History({ rule, readOnly, close }: HistoryOptions) {
+  const [records, setRecords] = useState<readonly HistoryEntry[]>();
+  const [problem, setProblem] = useState('');
+  const load = async () => {
+    const query = rule === undefined ? '' : `?rule=${encodeURIComponent(rule)}`;
+    try {
+      setRecords(await read<HistoryEntry[]>(`history${query}`));
+    } catch (error) {
+      setProblem((error as Error).message);
+    }
+  };
+  useEffect(() => void load(), []);
+  const text = problem || (records ? (records.length === 0 ? 'No change is known.' : '') : 'Loading…');
+  return [
+    h('p', { role: 'status' }, text),
+    h(
+      'div',
+      { class: 'history', tabIndex: 0, role: 'region', 'aria-label': 'Changes' },
+      records && records.length > 0 && changesTable(records, readOnly, load),
+    ),
+    h('div', { class: 'dialog-buttons' }, button('Close', close, { autofocus: true })),
+  ];
+}
+
+function changesTable(records: readonly HistoryEntry[], readOnly: boolean, changed: () => Promise<void>) {
+  const cell = (text: string) => h('td', null, clientText(text));
+  const row = (record: HistoryEntry) => {
+    const { version, at, by, rule, subject, reason = '', canUndo, expiresInMs } = record;
+    const name = subject && [', ', h(SubjectName, { rule, subject })];
+    return h(
+      'tr',
+      { key: version },
+      cell(date(at)),
+      cell(by),
+      h('td', null, clientText(rule), name),
+      cell(record.loss === undefined ? fieldsText(record.before, 'unknown') : ''),
+      cell(record.loss === undefined ? fieldsText(record.fields ?? null, '') : `lost rules ${record.loss}`),
+      cell(expiresInMs === undefined ? '' : date(at + expiresInMs)),
+      cell(reason),
+      !readOnly &&
+        h(
+          'td',
+          { class: 'operations' },
+          canUndo &&
+            button('Undo', () => undo(record, changed), {
+              'aria-label': `Undo ${visible(rule)} of ${date(at)}`,
+            }),
+        ),
+    );
+  };
+  const operations = readOnly ? null : h('span', { class: 'hidden' }, 'Operations');
+  const heads = ['When', 'Who', 'Rule', 'From', 'To', 'Until', 'Why', operations];
+  return table({ caption: 'Changes', heads }, records.map(row));
+}
+
+function undo({ version, rule, before }: HistoryEntry, changed: () => Promise<void>): void {
+  const text = `What was in force before applies again: ${fieldsText(before, '')}.`;
+  const content = [h('p', null, h('bdi', null, `${visible(rule)}: ${visible(text)}`)), reasonField()];
+  confirm('Undo the change?', content, 'Undo', async ({ reason }) => {
+    await post('rules/undo', { version, ...(reason && { reason }) });
+    report(`The change of ${visible(rule)} is undone.`);
+    await changed();
+  });
+}
+
+/** @param fields `null` for those of the code */
+function fieldsText(fields: unknown, unknown: string): string {
+  if (fields === undefined) return unknown;
+  if (fields === null) return 'as in the code';
+  if (typeof fields === 'string') return fields;
+  const texts = Object.entries(fields).map(([name, value]) => `${name} ${textOf(value)}`);
+  return texts.join(', ');
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
