@@ -203,6 +203,8 @@ export interface SnapshotSubject extends NamedSubject {
   readonly error: number;
   /** Permits that it has left; `null` if they are unknown, such as while Redis cannot decide. */
   readonly remaining: number | null;
+  /** Whether it is blocked, or an exception denies it. */
+  readonly isBlocked: boolean;
 }
 
 /** The effect of fields on the requests of the last ten minutes. */

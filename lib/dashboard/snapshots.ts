@@ -16,7 +16,7 @@ import {
 import { viewsOf, type RuleView } from './rule-views.js';
 import type { Snapshot, SnapshotLive, SnapshotLoss, SnapshotRule } from './snapshot.js';
 import { namedSubject, shownLive, subjectOfText } from './subjects/masked.js';
-import { RemainingPermits } from './subjects/remaining-permits.js';
+import { RemainingPermits, type Permits } from './subjects/remaining-permits.js';
 
 /** Makes what the page shows. */
 @Injectable()
@@ -93,7 +93,7 @@ export class Snapshots {
     return names.map((rule) => {
       const view = views.get(rule);
       const { top, ...figures } = totals.get(rule) ?? ruleTotals([], 0);
-      const subjects = top.map((each) => this.subjectOf(secret, rule, each, permits[next++] ?? null));
+      const subjects = top.map((each) => this.subjectOf(secret, rule, each, permits[next++]!));
       return {
         ...(view ?? unknownRule(rule)),
         editable: editable && view !== undefined,
@@ -107,13 +107,14 @@ export class Snapshots {
     secret: string,
     rule: string,
     [element, count, error]: CountedElement,
-    remaining: number | null,
+    { remaining, isBlocked }: Permits,
   ): SnapshotRule['top'][number] {
     return {
       ...namedSubject(secret, rule, subjectOfText(element)),
       denied: count,
       error,
       remaining,
+      isBlocked,
     };
   }
 }

@@ -1,6 +1,9 @@
+import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { RateLimitService, type RateLimitModuleOptions } from '../../lib/index.js';
+import { RedisRuleSource } from '../../lib/redis.js';
 import { masked } from '../../lib/dashboard/subjects/masked.js';
+import { startRedisServer } from '../support/redis/redis-server.mjs';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
 import { closeApps } from '../support/nest-app.js';
@@ -136,6 +139,37 @@ describe('the operations page during an incident', () => {
     await dialogHas('a longer reason');
     expect(await seriousFindings(page)).toEqual([]);
     expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0);
+  });
+
+  it('shows after FLUSHALL which rules are in force, what was lost and when, and accepts the loss', async () => {
+    const redis = await startRedisServer();
+    const flushed = new Redis(redis.url);
+    try {
+      const liveRules = new RedisRuleSource({ redis: redis.url });
+      const losing = await startDashboardApp('rl:', {}, 'express', { redis: redis.url, liveRules });
+      const { rules } = losing.app.get(RateLimitService);
+      await rules.set('login', { limit: 2 }, { by: 'ops' });
+      await rules.setException('login', '203.0.113.7', 'deny', { by: 'ops' });
+      const page = await open({ width: 390 }, '', losing.url);
+      await flushed.flushall();
+      await page.waitForSelector('#loss:not([hidden])');
+      expect(await page.$eval('#loss [role="status"]', ({ textContent }) => textContent)).toMatch(
+        /\d{4}, \d\d:\d\d: Redis has no version of live rules any more\. The last rules stay in force\.$/,
+      );
+      const texts = await page.$$eval('#loss ul', (lists) => lists.map(({ textContent }) => textContent));
+      expect(texts).toEqual([`login {"limit":2}login, ${masked('203.0.113.7')} deny`, '']);
+      expect((await losing.getFrom('203.0.113.8', '/login')).headers['ratelimit-policy']).toContain('q=2');
+      expect(await seriousFindings(page)).toEqual([]);
+      await press(page, 'Accept the source');
+      await page.locator('dialog .danger').click();
+      await page.waitForSelector('#loss', { hidden: true });
+      expect([rules.loss, await rules.get('login')]).toEqual([undefined, undefined]);
+      await page.close();
+      await losing.close();
+    } finally {
+      flushed.disconnect();
+      await redis.stop();
+    }
   });
 
   it('keeps order and filter in the address, so that a link opens the same rules', async () => {

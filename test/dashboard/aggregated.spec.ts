@@ -37,7 +37,9 @@ describe.each(FRAMEWORKS)('two processes on one Redis, on %s', (framework) => {
     }
     await until(async () => (await one.rule('login')).top[0]?.denied === 5, 'the denials of both');
     const { top, seconds } = await one.rule('login');
-    expect(top).toEqual([{ id: expect.any(String), subject: '2•••7', denied: 5, error: 0, remaining: 0 }]);
+    expect(top).toEqual([
+      { id: expect.any(String), subject: '2•••7', denied: 5, error: 0, remaining: 0, isBlocked: false },
+    ]);
     const count = (of: 'allowed' | 'denied'): number => seconds.reduce((sum, each) => sum + each[of], 0);
     expect([count('allowed'), count('denied')]).toEqual([3, 5]);
     const { processes, from, shares, servers } = await one.snapshot();

@@ -170,6 +170,21 @@ describe.each(Object.entries(STORES))('a subject that an operator looks for, on 
   });
 });
 
+it('a block outlives the process that made it in the list of the others, and a subject in the list of denials is shown as blocked', async () => {
+  const limits = { ...STORES.Redis(), onDemand: { login: { ...MANUAL, limit: 1, block: '1h' } } } as const;
+  const [one, other] = [await start(limits), await start(limits)];
+  await other.service.block('login', '203.0.113.9', '10m');
+  while ((await other.login('203.0.113.7')).status !== 429);
+  await until(async () => (await one.list()).length === 2, 'both blocks', 10_000);
+  await other.close();
+  expect((await one.list()).map(({ subject, by }) => [subject, by])).toEqual([
+    ['203.0.113.9', 'a program'],
+    ['203.0.113.7', undefined],
+  ]);
+  while ((await one.login('203.0.113.7')).status !== 429);
+  expect((await one.rule('login')).top[0]).toMatchObject({ remaining: 0, isBlocked: true });
+});
+
 it('a block that a reset of a program has ended is not listed', async () => {
   const { service, list } = await start({ onDemand: { login: MANUAL } });
   await service.block('login', '203.0.113.7', '1h');

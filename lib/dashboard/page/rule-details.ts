@@ -4,6 +4,7 @@ import { openEditor } from './edit-dialog.js';
 import { button, clientText, figure, table, titled } from './elements.js';
 import { visible } from './visible-text.js';
 import { date, rate } from './figures.js';
+import { openFinder } from './find-dialog.js';
 import { openHistory } from './history.js';
 import { useSteadyList } from './steady-list.js';
 import { Subjects } from './subjects.js';
@@ -14,7 +15,7 @@ export function RuleDetails({ rule, snapshot }: { rule: SnapshotRule; snapshot: 
   const name = visible(rule.rule);
   const [list, routes] = useSteadyList(routesOf(rule), ({ route }) => route);
   const isEditable = live && !readOnly && rule.editable;
-  const texts = [changeText(rule), exceptionsText(rule), trialText(rule)];
+  const texts = [changeText(rule), trialText(rule)];
   return h(
     'div',
     { class: 'details' },
@@ -25,6 +26,7 @@ export function RuleDetails({ rule, snapshot }: { rule: SnapshotRule; snapshot: 
       live &&
         button('History', () => openHistory(readOnly, rule.rule), { 'aria-label': `History of ${name}` }),
       texts.map((text) => h('p', { class: 'change' }, text)),
+      rule.exceptions > 0 && button(exceptionsText(rule), () => openFinder(snapshot)),
     ),
     h(Subjects, { ...rule, readOnly }),
     titled(
@@ -68,8 +70,7 @@ function changeText({ change }: SnapshotRule): string {
 }
 
 function exceptionsText({ exceptions }: SnapshotRule): string {
-  if (exceptions === 0) return '';
-  return exceptions === 1 ? '1 subject has an exception.' : `${exceptions} subjects have exceptions.`;
+  return exceptions === 1 ? '1 subject has an exception' : `${exceptions} subjects have exceptions`;
 }
 
 function trialText({ wouldDeny, trialDeny }: SnapshotRule): string {

@@ -42,7 +42,7 @@ interface SubjectRow {
 }
 
 function Row({ rule, subject, readOnly }: SubjectRow) {
-  const { id, denied, error, remaining } = subject;
+  const { id, denied, error, remaining, isBlocked } = subject;
   const name = useName(rule, subject);
   const range = error > 0 ? `Between ${count(denied - error)} and ${count(denied)}` : '';
   return h(
@@ -50,7 +50,7 @@ function Row({ rule, subject, readOnly }: SubjectRow) {
     null,
     h('th', { scope: 'row' }, clientText(name, name)),
     figure(error > 0 ? `${count(denied)} (−${count(error)})` : count(denied), '', { title: range }),
-    figure(remaining === null ? '–' : count(remaining)),
+    figure(isBlocked ? 'blocked' : remaining === null ? '–' : count(remaining), isBlocked ? 'blocked' : ''),
     !readOnly && h(SubjectOperations, { rule, id, name }),
   );
 }

@@ -4,6 +4,7 @@ import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js
 import type { RuleHit } from '../../rules/compiled-rule.js';
 import { RateLimitService } from '../../nest/rate-limit.service.js';
 import { subjectOfText } from './masked.js';
+import { statesOf } from './subject-states.js';
 
 /** Maximum number of counters that are read for a snapshot: in one call, so that pages cost Redis little time. */
 const MOST_READ = 50;
@@ -16,36 +17,46 @@ export interface AskedCounter {
   readonly route: string | undefined;
 }
 
+/** What a subject has left. */
+export interface Permits {
+  /** `null` if it is unknown or depends on the request. */
+  readonly remaining: number | null;
+  /** Whether it is blocked, or an exception denies it. */
+  readonly isBlocked: boolean;
+}
+
+const UNKNOWN: Permits = { remaining: null, isBlocked: false };
+
 /**
  * Reads how many permits subjects have left, without taking any. Of many counters, it reads those that were not read for
  * the longest time.
  */
 @Injectable()
 export class RemainingPermits {
-  private known = new Map<string, { readonly remaining: number | null; readonly read: number }>();
+  private known = new Map<string, Permits & { readonly read: number }>();
   private reads = 0;
 
   constructor(@Inject(RateLimitService) private readonly limits: RateLimitService) {}
 
-  /** Returns the permits of each counter; `null` if they are unknown or depend on the request. */
-  async of(counters: readonly AskedCounter[]): Promise<readonly (number | null)[]> {
+  /** Returns the permits of each counter. */
+  async of(counters: readonly AskedCounter[]): Promise<readonly Permits[]> {
     const hits = counters.map((counter) => this.hitOf(counter));
     const byKey = new Map(hits.flatMap((hit) => (hit ? [[hit.key, hit] as const] : [])));
     this.known = new Map([...this.known].filter(([key]) => byKey.has(key)));
     await this.read([...byKey.values()].sort((one, other) => this.readAt(one) - this.readAt(other)));
-    return hits.map((hit) => (hit ? (this.known.get(hit.key)?.remaining ?? null) : null));
+    return hits.map((hit) => (hit && this.known.get(hit.key)) ?? UNKNOWN);
   }
 
   private async read(hits: readonly RuleHit[]): Promise<void> {
     const part = hits.slice(0, MOST_READ);
     if (part.length === 0) return;
-    const { decisions } = await this.limits.engine.decide(part, { dryRun: true });
+    const states = await statesOf(this.limits, part);
     this.reads += 1;
-    part.forEach(({ key }, index) => {
-      const decision = decisions[index]!;
-      const remaining = hasFigures(decision) ? decision.remaining : null;
-      this.known.set(key, { remaining, read: this.reads });
-    });
+    for (const { hit, blockedMs, ...state } of states) {
+      const isBlocked = blockedMs !== undefined || hit.rule.resolved?.['exception'] === 'deny';
+      const remaining = hasFigures(state) ? state.remaining : null;
+      this.known.set(hit.key, { remaining, isBlocked, read: this.reads });
+    }
   }
 
   private readAt({ key }: RuleHit): number {
