@@ -2,6 +2,7 @@
 export { RateLimit, SkipRateLimit } from './nest/rate-limit.decorator.js';
 export { RateLimitId } from './nest/rate-limit.decorator.js';
 
+export { Settle } from './nest/settle.decorator.js';
 export { Usage } from './nest/usage.decorator.js';
 export { byArguments } from './transports/provider.js';
 

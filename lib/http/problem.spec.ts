@@ -48,6 +48,12 @@ describe('problemDetails', () => {
     );
   });
 
+  it('asks for less if a request takes more permits than there can be', () => {
+    expect(detail({ retryAfterMs: null })).toBe(
+      'Rule "login" allows 5 per 1 m; this request takes more at once, so ask for less.',
+    );
+  });
+
   it('states that waiting will not help if the request can never be allowed', () => {
     const problem = problemDetails(denial({ ...LOGIN, limit: 0, retryAfterMs: null }));
     expect(problem.detail).toBe('Rule "login" allows 0 per 1 m; waiting will not help.');

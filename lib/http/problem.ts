@@ -102,7 +102,7 @@ function detailOf(decision: Decision): string {
   for (const rule of strictestFirst(decision)) {
     if (!rule.allowed) limits += limits === '' ? `Rule ${limitOf(rule)}` : ` and rule ${limitOf(rule)}`;
   }
-  return `${limits}; ${advice(decision.retryAfterMs)}.`;
+  return `${limits}; ${advice(decision.retryAfterMs, decision.limit > 0)}.`;
 }
 
 function limitOf({ rule, limit, windowMs }: RuleDecision): string {
@@ -110,10 +110,10 @@ function limitOf({ rule, limit, windowMs }: RuleDecision): string {
   return `"${rule}" allows ${limit}${within}`;
 }
 
-function advice(retryAfterMs: number | null): string {
-  return retryAfterMs === null
-    ? 'waiting will not help'
-    : `try again in ${format(roundedWait(retryAfterMs))}`;
+/** @param isTooLarge whether a request that never fits is one that takes more permits than there can be */
+function advice(retryAfterMs: number | null, isTooLarge = false): string {
+  if (retryAfterMs !== null) return `try again in ${format(roundedWait(retryAfterMs))}`;
+  return isTooLarge ? 'this request takes more at once, so ask for less' : 'waiting will not help';
 }
 
 const SECOND = 1000;

@@ -126,9 +126,10 @@ export class DecidedHit implements Decision {
     return hits.find((hit) => hit.rule.name === rule)?.cost ?? 0;
   }
 
-  /** Returns the hits of a decision that adjustments concern. */
-  static hitsOf(decision: Decision, adjustments: readonly Adjustment[]): readonly RuleHit[] {
-    if (adjustments.length === 0 || !(decision instanceof DecidedHit)) return [];
+  /** Returns the hits of a decision, or those that adjustments concern. */
+  static hitsOf(decision: Decision, adjustments?: readonly Adjustment[]): readonly RuleHit[] {
+    if (adjustments?.length === 0 || !(decision instanceof DecidedHit)) return [];
+    if (!adjustments) return decision.#hits;
     return decision.#hits.filter((hit) => adjustments.some(({ key }) => key === hit.key));
   }
 }

@@ -53,6 +53,7 @@ import type { HandlerEnhancers } from './startup/handler-enhancers.js';
 import { ROUTING_LIMITER, RoutingLimiter } from './limit-before-routing.js';
 import { METHOD_LIMITER } from './limited-method.js';
 import { InjectedLimiter, ProviderMethods } from './startup/provider-methods.js';
+import { observeResults } from './startup/observe-results.js';
 import { Walk } from './startup/walk.js';
 
 async function createService(
@@ -115,7 +116,10 @@ async function createDeclared(
 async function openTransports(
   loader: TransportLoader<HandlerEnhancers>,
   modules: ModulesContainer,
+  declared: DeclaredRules,
+  admission: Admission,
 ): Promise<HandlerEnhancers['graphql'] | undefined> {
+  await observeResults(modules, declared, admission);
   const hasGraphql = [...modules.values()].some(({ providers }) => providers.has('GqlModuleOptions'));
   const isNeeded = hasGraphql || [...declaredClasses(modules)].some(hasOtherHandlers);
   return isNeeded ? (await loader.open()).graphql : undefined;
@@ -159,7 +163,11 @@ const providers: Provider[] = [
       ),
     inject: [ModuleRef],
   },
-  { provide: GRAPHQL_RESPONSE, useFactory: openTransports, inject: [TransportLoader, ModulesContainer] },
+  {
+    provide: GRAPHQL_RESPONSE,
+    useFactory: openTransports,
+    inject: [TransportLoader, ModulesContainer, DeclaredRules, Admission],
+  },
   { provide: RateLimitEvents, useFactory: ({ events }: RateLimiter) => events, inject: [RateLimiter] },
   { provide: ROUTING_LIMITER, useClass: RoutingLimiter },
   Admission,

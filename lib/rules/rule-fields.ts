@@ -12,7 +12,7 @@ import { isFields } from '../contracts/fields.js';
 import { didYouMean } from '../contracts/nearest.js';
 import { durationFix } from '../contracts/duration.js';
 import { foreignFix } from './foreign-fields.js';
-import { ON_STORE_ERROR, DEFAULT_ALGORITHM } from './rule.js';
+import { ON_STORE_ERROR, DEFAULT_ALGORITHM, NOT_OF_LEASES, type NotOfLeases } from './rule.js';
 
 export { integer };
 
@@ -70,8 +70,13 @@ export function fieldsOf(
   definition: AnyDefinition,
   fields: Readonly<Record<string, OptionCheck>> = RULE_FIELDS,
 ): Readonly<Record<string, OptionCheck>> {
-  const { window, ...others } = { ...fields, ...definition.options } as Record<string, OptionCheck>;
-  if (definition.leases || !window) return others;
+  const all = { ...fields, ...definition.options } as Record<string, OptionCheck>;
+  if (definition.leases) {
+    const own = Object.entries(all).filter(([field]) => !NOT_OF_LEASES.includes(field as NotOfLeases));
+    return Object.fromEntries(own);
+  }
+  const { window, ...others } = all;
+  if (!window) return others;
   return { ...others, window: definition.calendar ? orOfTheCalendar(window) : window };
 }
 

@@ -28,7 +28,7 @@ export const HANDLER_INTERCEPTOR: NestInterceptor = {
   },
 };
 
-const INTERCEPTORS = '__interceptors__';
+export const INTERCEPTORS = '__interceptors__';
 
 /** Whether a handler or a class has the interceptor. */
 export function isIntercepted(target: object): boolean {
@@ -40,12 +40,19 @@ export function hasInterceptors(type: object): boolean {
   return interceptorsOf(type).length > 0;
 }
 
+export const OBSERVED = Symbol.for('nestjs-redis-rate-limit:observed');
+
+/** Whether rules of a handler can see what it returns. */
+export function isObserved(handler: object): boolean {
+  return Reflect.hasOwnMetadata(OBSERVED, handler);
+}
+
 /** Adds the interceptor to a handler or a class, before Nest reads which interceptors it has. */
 export function intercept(target: object): void {
   if (isIntercepted(target)) return;
   Reflect.defineMetadata(INTERCEPTORS, [HANDLER_INTERCEPTOR, ...interceptorsOf(target)], target);
 }
 
-function interceptorsOf(target: object): readonly unknown[] {
+export function interceptorsOf(target: object): readonly unknown[] {
   return (Reflect.getMetadata(INTERCEPTORS, target) as unknown[] | undefined) ?? [];
 }

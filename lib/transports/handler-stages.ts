@@ -1,9 +1,12 @@
 import type { Admission, Deny } from '../nest/request/admission.js';
 import type { Exchange } from '../nest/request/exchange.js';
 import type { Route } from '../nest/request/routes.js';
+import type { Warnings } from '../nest/warnings.js';
 import { answerable } from './grpc-stream-call.js';
 import { leave } from './handler-interceptor.js';
-import { failure, ObservedHandler, SUCCESS } from './observed-handler.js';
+import { ObservedHandler } from './observed-handler.js';
+import { failure, SUCCESS } from './observed-iterable.js';
+import { warnOfUnsettled } from './unsettled.js';
 import { type DeniedEvents, RpcExchange } from './rpc.js';
 
 /**
@@ -14,6 +17,7 @@ export class HandlerStages {
   constructor(
     private readonly admission: Admission,
     private readonly events: DeniedEvents,
+    private readonly warnings: Warnings,
   ) {}
 
   /** Returns `true` if the rules of the first stage allow a request. */
@@ -27,6 +31,7 @@ export class HandlerStages {
     const denied = exchange instanceof RpcExchange ? this.events.deny(exchange, deny) : deny;
     exchange.isFollowed = route.isIntercepted;
     await this.admission.enter(guard, exchange, denied);
+    if (!route.isIntercepted && exchange.decision) warnOfUnsettled(exchange, route.limits, this.warnings);
     const isDone = handler.limits.length === 0 && !exchange.settles && !exchange.awaitsHandler;
     if (isDone || !route.isIntercepted) return true;
     const begin = () => answerable(exchange.context, () => this.enterHandler(handler, exchange, denied));
@@ -51,9 +56,12 @@ export class HandlerStages {
    * @throws RateLimitExceededException if a rule denies
    */
   async call(route: Route, exchange: Exchange, deny: Deny, method: () => unknown): Promise<unknown> {
+    if (route.limits.some(({ isSettled }) => isSettled)) await this.admission.openSettlements();
     await this.admission.enter(route, exchange, deny);
     try {
       const result = await method();
+      const settlement = this.admission.settlements?.of(exchange);
+      if (settlement) return settlement.returned(result, (end) => exchange.end(end));
       exchange.end(SUCCESS);
       return result;
     } catch (error) {

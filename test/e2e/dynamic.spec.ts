@@ -79,7 +79,7 @@ describe.each(SETUPS)(
         ratelimit: '"default";r=10',
       });
       expect(JSON.parse(answer.body)).toMatchObject({
-        detail: 'Rule "default" allows 10 per 1 m; waiting will not help.',
+        detail: 'Rule "default" allows 10 per 1 m; this request takes more at once, so ask for less.',
         retryAfterMs: null,
       });
     });

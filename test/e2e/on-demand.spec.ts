@@ -104,7 +104,7 @@ describe.each(FRAMEWORKS)('rules on demand, on %s', (framework) => {
 });
 
 describe('a rule on demand that is wrong stops the app with a message that', () => {
-  const ON_ROUTE = "limit, cost, count, skipIf, maxWait, or any field with scope: 'route'";
+  const ON_ROUTE = "limit, cost, count, settle, onError, skipIf, maxWait, or any field with scope: 'route'";
   const refusal = (options: RateLimitModuleOptions, rule: 'login' | RouteRule, fields?: NamedRule) => {
     @Controller()
     class Wrong {

@@ -5,7 +5,8 @@ import { configMessage } from '../support/config-message.js';
 import { closeApps, refusalToStart, startApp } from '../support/nest-app.js';
 
 const TOTAL = { name: 'total', scope: 'shared', window: '1m', limit: 5 } as const;
-const FREE = "allowed to differ: limit, cost, count, skipIf, maxWait, or any field with scope: 'route'";
+const FREE =
+  "allowed to differ: limit, cost, count, settle, onError, skipIf, maxWait, or any field with scope: 'route'";
 
 const byTenant = () => 'tenant';
 

@@ -7,7 +7,7 @@ import { io } from 'socket.io-client';
 import { WebSocket } from 'ws';
 import { MemoryStore, RateLimit, RateLimitGuard, RateLimitModule, type RuleSource } from '../../lib/index.js';
 import type { Adjustment } from '../../lib/store.js';
-import { observed } from '../../lib/transports/observed-handler.js';
+import { observed } from '../../lib/transports/observed-iterable.js';
 import { Gate } from '../support/gate.js';
 import { closeApps, startApp } from '../support/nest-app.js';
 import { until } from '../support/redis/until.mjs';

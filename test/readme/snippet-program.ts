@@ -40,6 +40,7 @@ const IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'RateLimitModule',
     'RateLimitService',
     'recordMetrics',
+    'Settle',
     'SkipRateLimit',
   ],
   './app.module.js': ['AppModule'],

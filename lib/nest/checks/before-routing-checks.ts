@@ -10,10 +10,11 @@ const SUBJECTS = '"ip", "everyone", a header, or a function of the request';
 export function earlyProblems({ path, fields, parts, isHeld, waits, delays }: RouteLimit): readonly string[] {
   const refused = (field: string, value: unknown, allowed: string): string =>
     `${problem(`${path}.${field}`, value, allowed)}, since limitBeforeRouting() applies it before routing`;
-  const { by, plan, plans, scope, maxWait, algorithm } = fields as RuleFields;
+  const { by, plan, plans, scope, maxWait, algorithm, settle } = fields as RuleFields;
   return [
     ...(parts.user ? [refused('by', by, SUBJECTS)] : []),
     ...((plan ?? plans) ? [refused('plans', plans ?? plan, 'none')] : []),
+    ...(settle ? [refused('settle', settle, 'none')] : []),
     ...(scope === 'route' ? [refused('scope', scope, '"shared"')] : []),
     ...(isHeld || delays
       ? [refused('algorithm', algorithm, 'one that neither holds permits nor delays')]

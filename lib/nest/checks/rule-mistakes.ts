@@ -33,7 +33,7 @@ export class RuleMistakes {
     const name = rule['name'] as string;
     this.met.add(name);
     if (namedOn(rule) !== 'nowhere') this.named.add(name);
-    if (rule['cost'] === 0) {
+    if (rule['cost'] === 0 && !rule['settle']) {
       this.warn(
         name,
         `Rule "${name}" of ${owner} limits nothing, since its cost is 0. Remove \`cost\`, or the rule.`,

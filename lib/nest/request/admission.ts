@@ -1,4 +1,10 @@
-import { Inject, Injectable, InternalServerErrorException, Logger } from '@nestjs/common';
+import {
+  Inject,
+  Injectable,
+  InternalServerErrorException,
+  Logger,
+  type OnApplicationShutdown,
+} from '@nestjs/common';
 import { UNCOUNTED_RETRY_MS, type Decision } from '../../contracts/decision.js';
 import { problem } from '../../contracts/rate-limit-config.error.js';
 import type { MaybePromise } from '../../contracts/thenable.js';
@@ -6,6 +12,7 @@ import type { ResponseEnd } from '../../http/response-end.js';
 import { DecidedHit } from '../../limiter/decision.js';
 import { Engine } from '../../limiter/engine.js';
 import type { RuleHit } from '../../rules/compiled-rule.js';
+import type { Settlements } from '../../transports/settlement.js';
 import { Warnings } from '../warnings.js';
 import { hungUp, type Exchange } from './exchange.js';
 import type { Applied, Check, Refusal, RouteLimit } from './route-limit.js';
@@ -22,8 +29,10 @@ const DENIED = { allowed: false, limit: 0, windowMs: 0, remaining: 0, resetAfter
  * settles the charges at the end of the request.
  */
 @Injectable()
-export class Admission {
+export class Admission implements OnApplicationShutdown {
   private readonly logger = new Logger('RateLimit');
+  /** Absent until a rule settles by what handlers return. */
+  settlements: Settlements | undefined;
 
   constructor(
     @Inject(Engine) private readonly engine: Engine,
@@ -44,6 +53,17 @@ export class Admission {
     return applied instanceof Promise
       ? applied.then((found) => this.decide(found, route, exchange, deny))
       : this.decide(applied, route, exchange, deny);
+  }
+
+  /** Loads what settles requests by what their handlers return, and returns what observes a handler. */
+  async openSettlements(): Promise<(handler: object) => void> {
+    const { observe, Settlements } = await import('../../transports/settlement.js');
+    this.settlements ??= new Settlements(this.engine, this.warnings);
+    return observe;
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.settlements?.close();
   }
 
   /** Refunds what a request was charged, because it is denied later. */
@@ -72,8 +92,10 @@ export class Admission {
   private async refuse({ rule, reason }: Refusal, exchange: Exchange, deny: Deny): Promise<never> {
     if (reason === 'no-address' || reason === 'hung-up') {
       await Promise.resolve();
-      if (reason === 'no-address')
+      if (reason === 'no-address') {
+        const { noAddressMessage } = await import('./no-address.js');
         this.warnings.warn('RL_NO_CLIENT_ADDRESS', noAddressMessage(rule, exchange));
+      }
       throw withoutStack(() => new InternalServerErrorException());
     }
     const decision =
@@ -96,41 +118,21 @@ export class Admission {
 
   /** At the end of the request, releases its permits, and refunds permits of rules that do not count it. */
   private settleLater(decision: Decision, limits: readonly RouteLimit[], exchange: Exchange): void {
-    if (!exchange.isFollowed) {
-      this.reportUnsettled(exchange, limits);
-      return;
-    }
+    if (!exchange.isFollowed) return;
     const decided = limits.filter(({ name }) => decision.decisions.some(({ rule }) => rule === name));
     const conditional = decided.filter(({ count }) => count !== 'all');
     const permit = decided.some(({ isHeld }) => isHeld) ? this.engine.permit(decision) : undefined;
-    if (!permit && conditional.length === 0) return;
+    const settled = decided.filter(({ isSettled }) => isSettled);
+    const settle = settled.length > 0 ? this.settlements?.open(exchange, decision, settled) : undefined;
+    if (!permit && conditional.length === 0 && !settle) return;
     exchange.onEnd(async (end) => {
-      const both = [permit?.release(), this.refund(end, exchange, decision, conditional)];
+      const refunded = this.refund(end, exchange, decision, conditional);
+      const both = [permit?.release(), refunded, refunded.then(() => settle?.(end))];
       for (const each of await Promise.allSettled(both)) {
         if (each.status === 'fulfilled') continue;
         this.logger.error('The permits of a request could not be refunded.', each.reason);
       }
     });
-  }
-
-  /** Warns of rules that need the end of the request, on a transport that does not report it. */
-  private reportUnsettled({ context }: Exchange, limits: readonly RouteLimit[]): void {
-    for (const { name, count, isHeld } of limits) {
-      if ((!isHeld && count === 'all') || !this.warnings.isPending('RL_NEVER_SETTLED', name)) continue;
-      const route = `${context.getClass().name}.${context.getHandler().name}`;
-      const effect = isHeld
-        ? 'its permits are held until their lease ends'
-        : 'all requests count, whatever `count` is';
-      const fix = isHeld
-        ? 'Hold the permits in the handler with RateLimitService.hold()'
-        : 'Call refund() in the handler';
-      this.warnings.warn(
-        'RL_NEVER_SETTLED',
-        `Rule "${name}" on ${route}: the end of a ${context.getType()} request is not known here, so ${effect}. ` +
-          `${fix}, or add @SkipRateLimit("${name}").`,
-        name,
-      );
-    }
   }
 
   /** Refunds the rules for which the request does not count. */
@@ -222,17 +224,4 @@ function counts(
 function uncounted(rule: string, retryAfterMs: number | null, fallback?: 'deny'): Decision {
   const denied = { ...DENIED, rule, retryAfterMs, ...(fallback && { fallback }) };
   return new DecidedHit([denied], fallback ? 'fallback' : 'memory');
-}
-
-function noAddressMessage(rule: string, { transport, request }: Exchange): string {
-  const fix =
-    transport === 'graphql' && !request.headers
-      ? 'The context of its GraphQL operation has no request: return it from `context`, as in ({ req }) => ({ req }), or ' +
-        'pass it to executeOperation() as contextValue, and to app.graphql() of Mercurius as its second argument. '
-      : 'On a unix socket the address comes from X-Forwarded-For, and only if the framework trusts the proxy: ' +
-        "app.set('trust proxy', 1) on Express, trustProxy: (_address, hop) => hop === 0 on Fastify. ";
-  return (
-    `Rule "${rule}" counts by IP, and a request had no IP address, so it got a 500. ${fix}` +
-    "Otherwise count by something else, or set onMissingSubject to 'skip' or 'deny'."
-  );
 }

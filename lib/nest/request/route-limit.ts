@@ -100,6 +100,8 @@ export class RouteLimit {
   /** Whether the algorithm delays requests by itself, so that only calls of methods of providers wait for permits. */
   readonly delays: boolean;
   readonly count: CountWhen;
+  /** Whether the charge is corrected by what the handler returns. */
+  readonly isSettled: boolean;
   readonly isNamed: boolean;
   readonly checks = new Set<Check>();
   /** Checks requests without the subject; absent if there is nothing to check. */
@@ -121,6 +123,7 @@ export class RouteLimit {
     this.path = rule.path;
     this.isHeld = isHeld;
     this.count = count;
+    this.isSettled = fields.settle !== undefined;
     this.parts = subjectParts(by);
     this.isNamed = namedOn(fields) !== 'nowhere';
     this.skipsMissing = onMissingSubject === 'skip';
@@ -134,6 +137,11 @@ export class RouteLimit {
   /** The fields of the rule with its live change. */
   get fields(): EffectiveRule['fields'] {
     return this.rule.current.fields;
+  }
+
+  /** Whether the rule needs the end of the request. */
+  get endsLate(): boolean {
+    return this.isHeld || this.count !== 'all' || this.isSettled;
   }
 
   get names(): readonly string[] {

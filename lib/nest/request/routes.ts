@@ -41,7 +41,7 @@ export class Route {
     readonly isIntercepted = false,
     readonly isWrong = false,
   ) {
-    this.settles = limits.some(({ isHeld, count }) => isHeld || count !== 'all');
+    this.settles = limits.some(({ endsLate }) => endsLate);
   }
 
   /** The limits that a decorator names. */
@@ -54,8 +54,8 @@ export class Route {
    * later one denies the request, so that permits would stay held and charges that only successes make would stay.
    */
   get stages(): Stages {
-    const isLate = ({ isHeld, count }: RouteLimit): boolean =>
-      this.isIntercepted && (isHeld || count === 'successes');
+    const isLate = ({ isHeld, count, fields }: RouteLimit): boolean =>
+      this.isIntercepted && (isHeld || count === 'successes' || fields.onError === 'refund');
     return (this.split ??= { guard: this.part((limit) => !isLate(limit)), handler: this.part(isLate) });
   }
 

@@ -1,7 +1,14 @@
 import type { CalendarWindow } from '../../algorithms/calendar-length.js';
 import type { AlgorithmName } from '../../algorithms/registry.js';
 import type { Duration } from '../../contracts/duration.js';
-import type { AnyOptions, CalendarName, LeaseName, LoneOption, OptionsOf } from '../../rules/rule.js';
+import type {
+  AnyOptions,
+  CalendarName,
+  LeaseName,
+  LoneOption,
+  NotOfLeases,
+  OptionsOf,
+} from '../../rules/rule.js';
 import type { ConfiguredDuration, PerRequest, RouteRuleFields } from './route-rule.js';
 
 /**
@@ -73,10 +80,12 @@ type KeyOf<Algorithm> = Algorithm extends AlgorithmName ? Algorithm : 'none';
 
 type CheckedField<Given, Field extends keyof Given, Algorithm> = Field extends keyof AnyOptions
   ? CheckedOption<Given, Field, Algorithm>
-  : Field extends 'window'
+  : Field extends NotOfLeases
     ? Algorithm extends LeaseName
-      ? `${Algorithm} has no window`
-      : CheckedDuration<Given[Field], Algorithm extends CalendarName ? CalendarWindow : never>
+      ? `${Algorithm} has no ${Field}`
+      : Field extends 'window'
+        ? CheckedDuration<Given[Field], Algorithm extends CalendarName ? CalendarWindow : never>
+        : Given[Field]
     : Field extends 'block' | 'maxWait'
       ? CheckedDuration<Given[Field], Field extends 'block' ? 'manual' : never>
       : Field extends 'algorithm'

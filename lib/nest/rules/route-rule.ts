@@ -123,6 +123,22 @@ export interface RouteRuleFields extends Pick<RuleBase, 'mode' | 'per' | 'onStor
    * @default 'all'
    */
   readonly count?: CountWhen;
+  /**
+   * Returns the permits that a request took, from what its handler returned: up to 1,000,000,000, with fractions rounded
+   * up. Each request is charged its `cost` before the handler runs, which is corrected after the response. Called with each
+   * value of a stream: the last number counts; `null` and `undefined` do not. Of a `StreamableFile`, the result is the
+   * number of bytes that were sent so far. Not for `concurrency`.
+   *
+   * @param result what the handler returned, before interceptors change it
+   * @param total what the function returned for the values before, so that it can add up those of a stream; 0 at first
+   */
+  settle?(result: unknown, context: ExecutionContext, total: number): number | null | undefined;
+  /**
+   * The charge of a request that fails, with `settle`: `'keep'` charges its `cost`, or more if `settle` returned more by
+   * then; `'refund'` refunds it.
+   * @default 'keep'
+   */
+  readonly onError?: 'keep' | 'refund';
   /** Fields by plan: `{ free: { limit: 10 }, pro: { limit: 100 } }`. Each plan is checked and compiled at start. */
   readonly plans?: Readonly<Record<string, PlanFields>>;
   /**

@@ -69,6 +69,8 @@ const INHERITED: readonly string[] = [
   'scope',
   'onMissingSubject',
   'count',
+  'settle',
+  'onError',
   'skipIf',
   'allowList',
   'ipv6Prefix',
@@ -83,7 +85,7 @@ export function withoutLimit(rule: RuleFields): RuleFields {
 }
 
 /** The fields of a shared rule that a decorator may override, since they do not need another counter. */
-const SHARED_FIELDS: readonly string[] = ['limit', 'cost', 'count', 'skipIf', 'maxWait'];
+const SHARED_FIELDS: readonly string[] = ['limit', 'cost', 'count', 'settle', 'onError', 'skipIf', 'maxWait'];
 
 const isFunction = (value: unknown): boolean => typeof value === 'function';
 
@@ -110,6 +112,8 @@ export const ROUTE_FIELDS: Readonly<Record<string, OptionCheck>> = {
   scope: oneOf('route', 'shared'),
   onMissingSubject: oneOf('ip', 'skip', 'deny'),
   count: orFunction(oneOf('all', 'failures', 'successes'), 'the result'),
+  settle: { allowed: 'a function of what the handler returned', accepts: isFunction },
+  onError: oneOf('keep', 'refund'),
   plans: {
     allowed: 'an object of fields by plan, such as { free: { limit: 10 }, pro: { limit: 100 } }',
     accepts: (value) =>

@@ -47,7 +47,7 @@ export class HandlerEnhancers implements OtherTransports {
     @Inject(RATE_LIMIT_OPTIONS) options: RateLimitModuleOptions,
     @Inject(Warnings) warnings: Warnings,
   ) {
-    this.stages = new HandlerStages(admission, new DeniedEvents(options, warnings));
+    this.stages = new HandlerStages(admission, new DeniedEvents(options, warnings), warnings);
     this.graphql = new GraphqlResponse(host);
     this.handshakes = new Handshakes(host);
     this.connections = new Connections(guards, modules);

@@ -2,6 +2,7 @@ import type { Type } from '@nestjs/common';
 import { MetadataScanner, type ModulesContainer } from '@nestjs/core';
 import { methodRules, targetRules } from '../rate-limit.decorator.js';
 import { namedOn, type RuleFields } from '../rules/rule-layers.js';
+import type { Target } from '../rules/declared-rules.js';
 import type { TransportName } from '../rules/route-rule.js';
 import type { Handler } from '../request/routes.js';
 
@@ -115,6 +116,17 @@ export function methodsOf(type: Type): readonly string[] {
 export function lineage(type: Type): Type[] {
   const parent = Object.getPrototypeOf(type) as Type | null;
   return parent && parent !== Function.prototype ? [...lineage(parent), type] : [type];
+}
+
+/** Returns what has the rules of a method: its class and those that it extends, outermost first, and itself. */
+export function targetsOf(type: Type, handler: Handler, method: string): readonly Target[] {
+  const isOwn = (type.prototype as Record<string, unknown>)[method] === handler;
+  const ofMethod = isOwn ? methodRules(type, method) : targetRules(handler);
+  return [...lineage(type).map(classTarget), { ...ofMethod, path: `@RateLimit on ${type.name}.${method}` }];
+}
+
+function classTarget(type: Type): Target {
+  return { ...targetRules(type), path: `@RateLimit on ${type.name}` };
 }
 
 /** Whether a class, or one that it extends, has rules for all its methods. */

@@ -26,8 +26,9 @@ import {
   isApplied,
   isCall,
   isController,
+  targetsOf,
 } from './handlers.js';
-import { methodRules, targetRules } from '../rate-limit.decorator.js';
+import { methodRules } from '../rate-limit.decorator.js';
 import { textOf } from '../request/rate-limit-extension.js';
 import { BeforeRouting, type EarlyRule } from '../request/before-routing.js';
 import type { RouteLimit } from '../request/route-limit.js';
@@ -35,7 +36,7 @@ import { unreadVariables } from '../rules/overrides.js';
 import { isIntercepted } from '../../transports/handler-interceptor.js';
 import { RouteIds } from './route-ids.js';
 import { Route, Routes, type Handler } from '../request/routes.js';
-import { DeclaredRules, type Target } from '../rules/declared-rules.js';
+import { DeclaredRules } from '../rules/declared-rules.js';
 import { RuleTable, TableRule } from '../rules/rule-table.js';
 import { namedOn, type RuleFields, SharedRules } from '../rules/rule-layers.js';
 import { SubjectChecks } from '../checks/subject-checks.js';
@@ -170,13 +171,8 @@ export class RouteRules implements OnApplicationShutdown {
 
   private routeOf(type: Type, handler: Handler, method: string, kind: HandlerKind): Route {
     const owner = `${type.name}.${method}`;
-    const ofMethod =
-      (type.prototype as Record<string, unknown>)[method] === handler
-        ? methodRules(type, method)
-        : targetRules(handler);
-    const targets = [...lineage(type).map(classTarget), { ...ofMethod, path: `@RateLimit on ${owner}` }];
     const rules = this.declared
-      .rulesFor(targets)
+      .rulesFor(targetsOf(type, handler, method))
       .filter((rule) => !ALONE.has(kind) || namedOn(rule) === 'handler');
     if (OF_REQUESTS.has(kind)) this.declared.report(...earlyOverrides(rules, this.before, owner));
     const keys = rules.reduce((sum, rule) => sum + keysOfRule(rule), 0);
@@ -228,10 +224,6 @@ const ALONE: ReadonlySet<HandlerKind> = new Set(['field', 'connection']);
 
 /** Kinds of handlers whose requests a rule before routing has charged: messages and calls are charged on their own. */
 const OF_REQUESTS: ReadonlySet<HandlerKind> = new Set(['http', 'graphql', 'field']);
-
-function classTarget(type: Type): Target {
-  return { ...targetRules(type), path: `@RateLimit on ${type.name}` };
-}
 
 /** The name of the method that is a handler. The function's own name can differ if a decorator replaced it. */
 function methodNameOf(type: Type, handler: Handler): string {

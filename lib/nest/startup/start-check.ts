@@ -14,7 +14,7 @@ import {
 import { DeclaredRules } from '../rules/declared-rules.js';
 import { Warnings } from '../warnings.js';
 import { Routes, type Handler } from '../request/routes.js';
-import { isIntercepted } from '../../transports/handler-interceptor.js';
+import { isIntercepted, isObserved } from '../../transports/handler-interceptor.js';
 
 /** Finds rules of the module and decorated methods that no guard reaches: their limits would never be enforced. */
 @Injectable()
@@ -90,8 +90,11 @@ export class StartCheck implements OnApplicationBootstrap {
 
   /** The end of a handler is observed if its class was known before its instance, so not if a factory made it. */
   private checkEnd(type: Type, method: Handler, kind: HandlerKind): void {
-    if (kind === 'none' || kind === 'http' || isIntercepted(method)) return;
-    const limit = this.routes.of(type, method)?.limits.find(({ isHeld, count }) => isHeld || count !== 'all');
+    if (kind === 'none' || kind === 'http') return;
+    const { limits = [] } = this.routes.of(type, method) ?? {};
+    const limit = limits.find((each) =>
+      each.isSettled ? !isObserved(method) : each.endsLate && !isIntercepted(method),
+    );
     if (!limit) return;
     this.problems.push(
       `${limit.path}: needs the end of the handler, which cannot be observed, since a factory or a value provides ` +

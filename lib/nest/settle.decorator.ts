@@ -1,0 +1,35 @@
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import type { Cost } from '../rules/compiled-rule.js';
+import { keyOfRequest } from './request/exchange.js';
+
+const SETTLEMENTS = Symbol.for('nestjs-redis-rate-limit:settlements');
+
+/** What settles a request by hand. */
+interface ByHand {
+  settle(actual: Cost): void;
+}
+
+/**
+ * What settles each request, by what its guard and its interceptors have in common. One for the process, since a handler may
+ * use the CommonJS build and the module the ESM build.
+ */
+export const settlements: WeakMap<object, ByHand> = ((
+  globalThis as { [SETTLEMENTS]?: WeakMap<object, ByHand> }
+)[SETTLEMENTS] ??= new WeakMap());
+
+const read = createParamDecorator((_data: undefined, context: ExecutionContext) => {
+  const settlement = settlements.get(keyOfRequest(context));
+  return (actual: Cost): void => settlement?.settle(actual);
+});
+
+/**
+ * Parameter decorator: a function that states the real cost of the request, for a handler that sends its response itself
+ * (`@Res()`) under rules with `settle`. It takes the permits of each of these rules, or permits by rule name; the last call
+ * before the response and the handler have ended counts, instead of what the `settle` of the rule returns.
+ *
+ * @example
+ * `@Get() stream(@Res() response: Response, @Settle() settle: (cost: number) => void) { ... settle(1_200); }`
+ */
+export function Settle(): ParameterDecorator {
+  return read();
+}

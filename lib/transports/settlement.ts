@@ -1,0 +1,292 @@
+import { EventEmitter } from 'node:events';
+import { finished, Readable } from 'node:stream';
+import { StreamableFile, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
+import { defer, finalize, isObservable, tap, type Observable } from 'rxjs';
+import type { Decision } from '../contracts/decision.js';
+import { onAbort } from '../contracts/timer.js';
+import { problem } from '../contracts/rate-limit-config.error.js';
+import { callSafely } from '../contracts/thenable.js';
+import type { ResponseEnd } from '../http/response-end.js';
+import { DecidedHit } from '../limiter/decision.js';
+import type { Engine } from '../limiter/engine.js';
+import { settlementOf } from '../limiter/settlement.js';
+import { handlerOf } from '../nest/applied-call.js';
+import { keyOfRequest, type Exchange } from '../nest/request/exchange.js';
+import type { RouteLimit } from '../nest/request/route-limit.js';
+import { settlements } from '../nest/settle.decorator.js';
+import type { Warnings } from '../nest/warnings.js';
+import type { Cost } from '../rules/compiled-rule.js';
+import { INTERCEPTORS, interceptorsOf, isObserved, OBSERVED } from './handler-interceptor.js';
+import { failure, isIterable, observed, SUCCESS } from './observed-iterable.js';
+
+/** What `settle` of each rule returned for the values of one run of a handler. */
+type Run = Map<RouteLimit, number>;
+
+/** Called when what a method returned has ended, as a response. */
+type Ended = (end: ResponseEnd) => void;
+
+const LARGEST = 1e9;
+
+const ALLOWED = 'a function that returns the permits that the request took, from 0 to 1,000,000,000';
+
+const OUTCOME = 'Such a request keeps the charge of its cost';
+
+/** Determines the actual cost of one request from what its handler returns. */
+export class Settlement {
+  private readonly limits = new Set<RouteLimit>();
+  private readonly runs: Run[] = [];
+  private readonly byHand: Run = new Map();
+  private readonly streams: Readable[] = [];
+  private running = 0;
+  private hasFailed = false;
+  /** Whether a stream ended because its reader left. */
+  private wasLeft = false;
+  private idle: (() => void)[] = [];
+
+  /** @param closing aborts when the application ends, and waits no longer for handlers */
+  private constructor(
+    private readonly context: ExecutionContext,
+    private readonly warnings: Warnings,
+    private readonly closing: AbortSignal,
+  ) {}
+
+  /** Returns the settlement of a request, with further rules. */
+  static open(
+    context: ExecutionContext,
+    limits: readonly RouteLimit[],
+    warnings: Warnings,
+    closing: AbortSignal,
+  ): Settlement {
+    const settlement = Settlement.of(context) ?? new Settlement(context, warnings, closing);
+    for (const limit of limits) settlement.limits.add(limit);
+    settlements.set(keyOfRequest(context), settlement);
+    return settlement;
+  }
+
+  /** Returns the settlement of a request; `undefined` if it has none. */
+  static of(context: ExecutionContext): Settlement | undefined {
+    return settlements.get(keyOfRequest(context)) as Settlement | undefined;
+  }
+
+  /** Replaces what the rules return for the values of the handler. */
+  settle(actual: Cost): void {
+    for (const limit of this.limits)
+      this.note(this.byHand, limit, typeof actual === 'object' ? actual[limit.name] : actual);
+  }
+
+  /** Observes a run of the handler: an interceptor may run it several times, or not at all. */
+  run(values: Observable<unknown>): Observable<unknown> {
+    return defer(() => {
+      const run = this.begin();
+      return values.pipe(
+        tap({ next: (value) => this.see(run, value), error: () => void (this.hasFailed = true) }),
+        finalize(() => this.leave()),
+      );
+    });
+  }
+
+  /**
+   * Observes what a method has returned. Returns what its caller gets.
+   *
+   * @param ended called when it has ended
+   */
+  returned(value: unknown, ended: Ended): unknown {
+    if (isObservable(value)) {
+      let end: ResponseEnd = 'cut-off';
+      return this.run(value).pipe(
+        tap({ error: (error) => (end = failure(error)), complete: () => (end = SUCCESS) }),
+        finalize(() => ended(end)),
+      );
+    }
+    const isOpen = this.see(this.begin(), value, ended);
+    this.leave();
+    if (!isOpen) ended(SUCCESS);
+    return value;
+  }
+
+  /**
+   * Returns the permits that the request took by rule name, when its handler has ended as well. A rule without a known cost
+   * keeps its charge.
+   */
+  async actual(end: ResponseEnd, decision: Decision): Promise<Record<string, number>> {
+    const hadFailed = this.failed(end);
+    while (this.running > 0 && !this.closing.aborted) await this.change();
+    const isError = hadFailed || (end !== 'cut-off' && this.failed(end));
+    const actual: Record<string, number> = {};
+    for (const limit of this.limits) {
+      const cost = isError ? this.costOfError(limit, decision) : this.costOf(limit, end);
+      if (cost !== undefined) actual[limit.name] = cost;
+    }
+    return actual;
+  }
+
+  /** Waits until no run is left, or the application ends. */
+  private async change(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const stop = onAbort(this.closing, resolve);
+      this.idle.push(() => {
+        stop();
+        resolve();
+      });
+    });
+  }
+
+  private failed(end: ResponseEnd): boolean {
+    const isError = end !== 'cut-off' && end.statusCode >= 400;
+    return isError || this.hasFailed || this.streams.some(({ errored }) => errored);
+  }
+
+  private costOfError(limit: RouteLimit, decision: Decision): number {
+    if (limit.fields.onError === 'refund') return 0;
+    return Math.max(DecidedHit.costOf(decision, limit.name), this.totalOf(limit) ?? 0);
+  }
+
+  private costOf(limit: RouteLimit, end: ResponseEnd): number | undefined {
+    const total = this.totalOf(limit);
+    if (total !== undefined || end === 'cut-off' || this.wasLeft) return total;
+    if (this.runs.length === 0) return 0; // Something else has responded, such as a cache.
+    this.report(limit, problem(`${limit.path}.settle`, undefined, ALLOWED));
+    return undefined;
+  }
+
+  private totalOf(limit: RouteLimit): number | undefined {
+    const byHand = this.byHand.get(limit);
+    if (byHand !== undefined) return byHand;
+    const totals = this.runs.flatMap((run) => run.get(limit) ?? []);
+    return totals.length === 0 ? undefined : totals.reduce((sum, total) => Math.min(sum + total, LARGEST), 0);
+  }
+
+  private begin(): Run {
+    const run: Run = new Map();
+    this.runs.push(run);
+    this.running += 1;
+    this.hasFailed = false;
+    return run;
+  }
+
+  private leave(): void {
+    this.running -= 1;
+    if (this.running > 0) return;
+    for (const resolve of this.idle.splice(0)) resolve();
+  }
+
+  /** Returns whether the value has not ended yet. */
+  private see(run: Run, value: unknown, ended?: Ended): boolean {
+    const stream: unknown = value instanceof StreamableFile ? value.getStream() : value;
+    if (stream instanceof Readable && !stream.readableObjectMode) this.countBytes(run, stream, ended);
+    else if (isIterable(value)) this.follow(run, value, ended);
+    else {
+      for (const limit of this.limits) this.add(run, limit, value);
+      return false;
+    }
+    return true;
+  }
+
+  private add(run: Run, limit: RouteLimit, value: unknown): void {
+    const { fields, path } = limit;
+    const settle = (): unknown => {
+      const given: unknown = fields.settle?.(value, this.context, run.get(limit) ?? 0);
+      this.note(run, limit, given);
+      return given;
+    };
+    const failed = (error: unknown): void => this.report(limit, `${path}.settle: threw ${String(error)}`);
+    callSafely(settle, undefined, failed);
+  }
+
+  private note(run: Run, limit: RouteLimit, given: unknown): void {
+    if (given === undefined || given === null) return;
+    const isCost = typeof given === 'number' && given >= 0;
+    if (isCost) run.set(limit, Math.min(Math.ceil(given), LARGEST));
+    if (!isCost || given > LARGEST) this.report(limit, problem(`${limit.path}.settle`, given, ALLOWED));
+  }
+
+  private report(limit: RouteLimit, reason: string): void {
+    this.warnings.warnOfInvalid(limit.name, 'settle', reason, OUTCOME);
+  }
+
+  /** Not by `stream.on`, which would let the stream flow before the response reads it. */
+  private countBytes(run: Run, stream: Readable, ended?: Ended): void {
+    let bytes = 0;
+    const count = (chunk: string | Uint8Array): void => {
+      bytes += typeof chunk === 'string' ? Buffer.byteLength(chunk) : chunk.byteLength;
+      for (const limit of this.limits) this.add(run, limit, bytes);
+    };
+    count('');
+    this.streams.push(stream);
+    EventEmitter.prototype.on.call(stream, 'data', count);
+    if (ended) finished(stream, (error) => ended(error ? failure(error) : SUCCESS));
+  }
+
+  /** Changes the iterable itself: Nest compares it with what interceptors return. */
+  private follow(run: Run, values: AsyncIterable<unknown>, ended?: Ended): void {
+    const iterator = values[Symbol.asyncIterator].bind(values);
+    const end = (error: unknown, isLeft: boolean): void => {
+      this.wasLeft ||= isLeft;
+      if (error !== undefined) this.hasFailed = true;
+      this.leave();
+      ended?.(isLeft ? 'cut-off' : error === undefined ? SUCCESS : failure(error));
+    };
+    const open = (): AsyncIterator<unknown> => {
+      this.running += 1;
+      const see = (value: unknown): void => void this.see(run, value);
+      return observed({ [Symbol.asyncIterator]: iterator }, end, undefined, see);
+    };
+    Object.defineProperty(values, Symbol.asyncIterator, { value: open, configurable: true });
+  }
+}
+
+/** Has no state of an application, so that a handler's class can be part of several. */
+const RESULT_OBSERVER: NestInterceptor = {
+  intercept(context, next) {
+    const values = next.handle();
+    return Settlement.of(context)?.run(values) ?? values;
+  },
+};
+
+/** Adds the observer next to a handler, where it sees what the handler returns before other interceptors change it. */
+export function observe(handler: object): void {
+  if (isObserved(handler)) return;
+  Reflect.defineMetadata(OBSERVED, true, handler);
+  Reflect.defineMetadata(INTERCEPTORS, [...interceptorsOf(handler), RESULT_OBSERVER], handler);
+}
+
+/** Settles the requests of an application. */
+export class Settlements {
+  private readonly closing = new AbortController();
+  private readonly pending = new Set<Promise<unknown>>();
+
+  constructor(
+    private readonly engine: Engine,
+    private readonly warnings: Warnings,
+  ) {}
+
+  /** Returns the settlement of a request; `undefined` if it has none. */
+  of({ context }: Exchange): Settlement | undefined {
+    return Settlement.of(context);
+  }
+
+  /** Returns a function that settles a request which has ended; `undefined` if nothing observes its handler. */
+  open(
+    { context }: Exchange,
+    decision: Decision,
+    limits: readonly RouteLimit[],
+  ): ((end: ResponseEnd) => Promise<void>) | undefined {
+    if (context.getType<string>() !== 'provider' && !isObserved(handlerOf(context))) return undefined;
+    const settlement = Settlement.open(context, limits, this.warnings, this.closing.signal);
+    const settle = async (end: ResponseEnd): Promise<void> => {
+      const actual = await settlement.actual(end, decision);
+      await this.engine.store.adjust(settlementOf(decision, DecidedHit.hitsOf(decision), actual));
+    };
+    return async (end) => {
+      const settled = settle(end);
+      this.pending.add(settled);
+      await settled.finally(() => this.pending.delete(settled));
+    };
+  }
+
+  /** Waits for the settlements of requests that have ended. */
+  async close(): Promise<void> {
+    this.closing.abort();
+    await Promise.allSettled(this.pending);
+  }
+}
