@@ -82,17 +82,19 @@ export class Reservation<Actual = number | CostByRule> implements AsyncDisposabl
    * the work is done, at most once a second, when it reaches a tenth of the reservation. Without effect if the value is
    * `null`, `undefined` or smaller than before, and after the end of the reservation.
    *
-   * @returns whether all rules still had permits when usage was last charged: if not, the work should stop
+   * @returns whether all rules still had permits when usage was last charged: if not, or if the reservation was denied, the
+   *   work should stop
    */
   used(usage: UsageOf<Actual>): boolean {
     const { engine, rules, decision } = this;
+    if (!this.allowed) return false;
     this.usage ??= new UsageReports(
       decision,
       rules.hits,
       (charges) => engine.store.adjust(charges),
       engine.base.stopwatch,
     );
-    return this.usage.note(this.settled || !this.allowed ? {} : this.byName(usage as Cost));
+    return this.usage.note(this.settled ? {} : this.byName((usage ?? {}) as Cost));
   }
 
   /**
@@ -137,6 +139,7 @@ export class Reservation<Actual = number | CostByRule> implements AsyncDisposabl
   private async end(actual: Cost): Promise<boolean> {
     const { engine, decision, rules, held } = this;
     droppedWarning.unregister(decision);
+    if (this.usage?.sent) await this.usage.sent;
     const settlement = settlementOf(decision, rules.hits, actual, this.usage?.uses);
     const adjustments = [...settlement, ...(held?.end() ?? [])];
     return adjustments.length > 0 && (await engine.store.adjust(adjustments)).includes(true);

@@ -9,12 +9,14 @@ export interface Use {
   used: number;
   /** Permits that were charged beyond the reservation. */
   charged: number;
+  /** The part of them that the store has confirmed. */
+  confirmed: number;
 }
 
 /**
  * Returns the adjustments that change the charges of a decision to the actual cost, once. A rule that the cost does not
  * name keeps its charge, or is charged what was used beyond it. What was used and reserved is refunded by the receipt of the
- * reservation, so at most that is.
+ * reservation, so at most that is. A charge that the store did not confirm may be lost, so it is neither repeated nor refunded.
  *
  * @param hits the hits of the decision; permits that are held are not settled
  * @param uses what was used, by hit
@@ -31,10 +33,10 @@ export function settlementOf(
     if (rule.algorithm.leases) return [];
     const [reserved] = charge?.take('refund', (_hit, index) => index === nth) ?? [];
     if (!reserved) return [];
-    const { used, charged } = uses[nth] ?? { used: 0, charged: 0 };
-    const difference = (costOfRule(actual, rule) ?? Math.max(reserved.cost, used)) - reserved.cost - charged;
-    if (difference > 0) return [{ ...reserved, kind: 'charge', cost: difference }];
-    const cost = Math.min(-difference, reserved.cost);
+    const { used, charged, confirmed } = uses[nth] ?? { used: 0, charged: 0, confirmed: 0 };
+    const overrun = (costOfRule(actual, rule) ?? Math.max(reserved.cost, used)) - reserved.cost;
+    if (overrun > charged) return [{ ...reserved, kind: 'charge', cost: overrun - charged }];
+    const cost = Math.min(confirmed - overrun, reserved.cost);
     return cost > 0 ? [{ ...reserved, kind: isDelayed ? 'refund-last' : 'refund', cost }] : [];
   });
 }

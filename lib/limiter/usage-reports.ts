@@ -22,6 +22,8 @@ type Adjust = (adjustments: readonly Adjustment[]) => Promise<readonly (boolean 
 export class UsageReports {
   /** What was used, by hit. */
   readonly uses: readonly (Use & { left: number })[];
+  /** Ends when the store has answered the last report. */
+  sent: Promise<void> | undefined;
   private nextAt = -Infinity;
 
   /** @param stopwatch a monotonic clock, in milliseconds */
@@ -31,7 +33,7 @@ export class UsageReports {
     private readonly adjust: Adjust,
     private readonly stopwatch: Clock,
   ) {
-    this.uses = hits.map(() => ({ used: 0, charged: 0, left: Infinity }));
+    this.uses = hits.map(() => ({ used: 0, charged: 0, confirmed: 0, left: Infinity }));
   }
 
   /** Receives the total usage so far. Returns whether all rules still had permits when the store was last called. */
@@ -44,7 +46,7 @@ export class UsageReports {
       if (typeof used === 'number' && used > use.used) use.used = Math.min(MOST, Math.ceil(used));
       isDue ||= use.used - cost - use.charged >= Math.max(1, cost * REPORTED_PART);
     }
-    if (isDue && this.stopwatch() >= this.nextAt) void this.report();
+    if (isDue && this.stopwatch() >= this.nextAt) this.sent = this.report();
     return this.uses.every(({ left }, nth) => left > 0 || this.hits[nth]!.shadow);
   }
 
@@ -56,10 +58,13 @@ export class UsageReports {
       const further = cost > 0 ? charge?.further(nth, cost) : undefined;
       if (!further) return [];
       use.charged += cost;
-      return [{ ...further, left: (remaining: number) => (use.left = remaining) }];
+      return [{ ...further, use, left: (remaining: number) => (use.left = remaining) }];
     });
     if (charges.length === 0) return;
-    const made = await this.adjust(charges).catch(() => [undefined]);
-    if (made.includes(undefined)) this.nextAt = this.stopwatch() + UNCONFIRMED_MS;
+    const made = await this.adjust(charges).catch(() => []);
+    for (const [nth, { use, cost }] of charges.entries()) {
+      if (made[nth] === undefined) this.nextAt = this.stopwatch() + UNCONFIRMED_MS;
+      else if (made[nth]) use.confirmed += cost;
+    }
   }
 }

@@ -128,6 +128,21 @@ export function budgetContract(bench: () => Bench): void {
       expect((await left(it, [TOKENS]))[0]).toBe(now);
     });
 
+    it('reports the usage of its only rule as a number, or null', async () => {
+      const it = bench();
+      const budget = await it.limiter.reserve(TOKENS, 'ann', { cost: 2_000 });
+      expect([budget.used(null), budget.used(undefined), budget.used(3_000)]).toEqual([true, true, true]);
+      expect(await budget.settle(2_500)).toBe(true);
+      expect(await left(it, [TOKENS])).toEqual([7_500]);
+    });
+
+    it('does not begin if the reservation was denied', async () => {
+      const it = bench();
+      await it.limiter.consume(TOKENS, 'ann', { cost: 9_000 });
+      const denied = await it.limiter.reserve(TOKENS, 'ann', { cost: 2_000 });
+      expect([denied.used(5), denied.used(null)]).toEqual([false, false]);
+    });
+
     it('is told to stop when its budget is used up, and may go on when there are permits again', async () => {
       const it = bench();
       const { used } = await start(it);
