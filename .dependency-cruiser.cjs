@@ -272,13 +272,14 @@ module.exports = {
     {
       name: 'the-page-runs-in-a-browser',
       comment:
-        'The operations page is bundled into a text and runs in a browser: it has only its own folder, its view library, the constants and the types of what the server sends, and how changes of it are applied.',
+        'The operations page is bundled into a text and runs in a browser: it has only its own folder, its view library, the constants and the types of what the server sends, how changes of it are applied, and the drawing that it shares with the playground.',
       severity: 'error',
       from: { path: '^lib/dashboard/page/' },
       to: {
         pathNot: [
           '^lib/dashboard/page/',
           '^lib/dashboard/snapshot(-patch)?.ts$',
+          '^lib/replay/lane.ts$',
           '(^|/)node_modules/preact/',
         ],
         dependencyTypesNot: ['type-only'],

@@ -170,6 +170,12 @@ function controllerAt(path: string, guards: Guards, unmaskGuards: Guards): Type 
     override unmask(@Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
       return super.unmask(request, response);
     }
+
+    @Post('explain')
+    @UseGuards(...unmaskGuards)
+    override explain(@Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
+      return super.explain(request, response);
+    }
   }
   Controller({ path, version: VERSION_NEUTRAL })(RateLimitDashboardController);
   UseGuards(...guards)(RateLimitDashboardController);

@@ -1,9 +1,10 @@
+import type { CanActivate, ExecutionContext } from '@nestjs/common';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { RateLimitService } from '../../lib/index.js';
 import { MOST_RESULTS } from '../../lib/dashboard/explain/denial-record.js';
 import { MemoryRuleSource } from '../../lib/live.js';
 import { closeApps } from '../support/nest-app.js';
-import { startDashboard, type DashboardApp, type DashboardSetup } from './dashboard-app.js';
+import { AdminGuard, startDashboard, type DashboardApp, type DashboardSetup } from './dashboard-app.js';
 
 afterEach(closeApps);
 
@@ -119,5 +120,46 @@ describe('a customer who calls because of a 429', () => {
     const app = await start({ dashboard: { explain: false } });
     const id = await deniedId(app);
     await expect(app.limits.explain(id, BY)).rejects.toThrow('RateLimitDashboardModule has explain: false');
+  });
+});
+
+describe('the request of the page that explains a denial', () => {
+  class PrivacyGuard implements CanActivate {
+    canActivate(context: ExecutionContext): boolean {
+      return (
+        context.switchToHttp().getRequest<{ headers: Record<string, string> }>().headers['x-privacy'] ===
+        'yes'
+      );
+    }
+  }
+
+  it('is for users with the right to see subjects, and is logged with the author', async () => {
+    const guards = { guards: [AdminGuard], unmaskGuards: [PrivacyGuard], author: () => 'support' };
+    const app = await start({ dashboard: guards });
+    const id = await deniedId(app);
+    const explain = (headers: Record<string, string>) => app.change('explain', { id: `#${id}` }, headers);
+    for (const headers of [{}, { 'x-admin': 'yes' }, { 'x-privacy': 'yes' }]) {
+      const { status, body } = await explain(headers);
+      expect([status, body.includes(ANN)]).toEqual([403, false]);
+    }
+    const { status, body } = await explain({ 'x-admin': 'yes', 'x-privacy': 'yes' });
+    expect([status, body.includes(ANN)]).toEqual([200, true]);
+    expect(app.logs.ours().map(({ message }) => message)).toEqual(
+      expect.arrayContaining([`The denial ${id} is explained to support.`]),
+    );
+    const withoutHeader = await app.send({
+      method: 'POST',
+      path: '/rate-limits/explain',
+      headers: { 'x-admin': 'yes', 'x-privacy': 'yes', 'content-type': 'application/json' },
+      body: JSON.stringify({ id }),
+    });
+    expect(withoutHeader.status).toBe(403);
+  });
+
+  it('is refused on a page without guards for it', async () => {
+    const app = await start({ dashboard: { guards: [AdminGuard] } });
+    const id = await deniedId(app);
+    const { status, body } = await app.change('explain', { id }, { 'x-admin': 'yes' });
+    expect([status, body.includes('unmaskGuards')]).toEqual([403, true]);
   });
 });

@@ -26,12 +26,9 @@ export class SubjectTimelines {
   /** @param key names the subject, the rule and the route */
   add(key: number, now: number, isDenied: boolean): void {
     const ring = this.rings.get(key) ?? (isDenied ? this.added() : undefined);
-    if (!ring) return;
-    if (isDenied) {
-      this.rings.delete(key); // to the end, as the subject with the latest denial
-      this.rings.set(key, ring);
-    }
-    write(ring, now, isDenied);
+    if (!ring || !write(ring, now, isDenied) || !isDenied) return;
+    this.rings.delete(key); // to the end, as the subject with the latest denial
+    this.rings.set(key, ring);
   }
 
   /** Returns the entries of a subject, the oldest first; none if it is not recorded. */
@@ -56,17 +53,19 @@ export class SubjectTimelines {
   }
 }
 
-function write(ring: Ring, now: number, isDenied: boolean): void {
+/** Returns whether the request is a new entry, rather than one more of the last. */
+function write(ring: Ring, now: number, isDenied: boolean): boolean {
   const { rows } = ring;
   const last = placeOf(ring.written - 1);
   if (isDenied && ring.written > 0 && rows[last + COUNT]! < 0 && now - rows[last + AT]! < JOINED_MS) {
     rows[last + COUNT]! -= 1;
-    return;
+    return false;
   }
   const row = placeOf(ring.written);
   rows[row + AT] = now;
   rows[row + COUNT] = isDenied ? -1 : 1;
   ring.written += 1;
+  return true;
 }
 
 function placeOf(nth: number): number {

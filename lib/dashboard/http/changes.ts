@@ -10,7 +10,9 @@ import type { SetOptions } from '../../live/change-options.js';
 import { RateLimitService } from '../../nest/rate-limit.service.js';
 import { DASHBOARD_OPTIONS, type RateLimitDashboardOptions } from '../dashboard.options.js';
 import { Previews } from '../preview/previews.js';
-import { withMaskedSubjects } from '../subjects/masked.js';
+import { ProcessReports } from '../collect/process-reports.js';
+import type { ShownExplanation } from '../explain/shown-explanation.js';
+import { unmasked, withMaskedSubjects } from '../subjects/masked.js';
 import { Unmasking } from '../subjects/unmasking.js';
 import { Restrictions } from '../subjects/restrictions.js';
 import { SubjectActions } from '../subjects/subject-actions.js';
@@ -31,9 +33,15 @@ interface Change {
 /** The changes by the ends of their paths, without those of the application's buttons. */
 export const CHANGES: Readonly<Record<string, Change>> = {
   'rules/preview': {
-    fields: ['rule', 'fields'],
+    fields: ['rule', 'fields', 'subject'],
     isRead: true,
-    run: ({ previews }, { rule, fields }) => previews.of(text('rule', rule), fieldsOf(fields)),
+    run: async ({ previews, subjects }, { rule, fields, subject }) => {
+      const one =
+        subject === undefined
+          ? undefined
+          : await subjects.textOf(text('rule', rule), text('subject', subject));
+      return previews.of(text('rule', rule), fieldsOf(fields), one);
+    },
   },
   'rules/set': {
     fields: ['rule', 'fields', 'version', 'reason', 'expires'],
@@ -77,6 +85,15 @@ export const CHANGES: Readonly<Record<string, Change>> = {
     isRead: true,
     run: ({ restrictions }, { subject }) => restrictions.find(text('subject', subject)),
   },
+  'subjects/set': {
+    fields: ['rule', 'subject', 'fields', 'reason', 'expires'],
+    run: async ({ subjects }, { rule, subject, fields, ...options }, by) => ({
+      version: await subjects.setException(text('rule', rule), text('subject', subject), fieldsOf(fields), {
+        ...options,
+        by: by(),
+      }),
+    }),
+  },
   'subjects/unblock': {
     fields: ['rule', 'subject'],
     run: ({ subjects }, { rule, subject }, by) =>
@@ -98,6 +115,7 @@ export class Changes {
     @Inject(Previews) readonly previews: Previews,
     @Inject(History) readonly history: History,
     @Inject(Restrictions) readonly restrictions: Restrictions,
+    @Inject(ProcessReports) private readonly processes: ProcessReports,
     @Inject(Unmasking) private readonly unmasking: Unmasking,
     @Inject(DASHBOARD_OPTIONS) private readonly options: RateLimitDashboardOptions,
   ) {}
@@ -124,6 +142,18 @@ export class Changes {
   /** Returns an error as the page may show it: subjects of exceptions are masked like all others. */
   shownError(error: unknown): unknown {
     return withMaskedSubjects(error);
+  }
+
+  /** Returns why a request was denied, for a user with the right to see subjects. */
+  async explain(request: DashboardRequest): Promise<ShownExplanation> {
+    const { id } = bodyOf(request, ['id']);
+    const by = authorOf(request, this.options.author);
+    const { rules, ...explanation } = await this.limits.explain(text('id', id), { by });
+    const { secret } = await this.processes.all();
+    return {
+      ...explanation,
+      rules: rules.map((each) => ({ ...each, subject: unmasked(secret, each.rule, each.subject) })),
+    };
   }
 
   /** Returns the subjects in a request, for a user with the right to see them. */

@@ -1,6 +1,6 @@
 import { h, type ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
-import type { Preview, SnapshotRule } from '../snapshot.js';
+import type { NamedSubject, Preview, SnapshotRule } from '../snapshot.js';
 import { report } from './announcements.js';
 import { dialogForm, openDialog, textsOf, useForm, type FormTexts } from './dialog.js';
 import { count, counted, duration, milliseconds } from './figures.js';
@@ -29,12 +29,27 @@ const ENDS = [
   ['1w', 'for 1 week'],
 ] as const;
 
-/** Opens the form that changes the limits of a rule, and shows what the change would have denied. */
-export function openEditor(rule: SnapshotRule): void {
-  openDialog(`Edit ${visible(rule.rule)}`, (close) => h(Editor, { rule, close }));
+/** What is filled in: an end, and the only subject that the change is for. */
+interface Filled {
+  readonly end?: string;
+  readonly subject?: NamedSubject;
 }
 
-function Editor({ rule, close }: { rule: SnapshotRule; close: () => void }) {
+/** Opens the form that changes the limits of a rule, and shows what the change would have denied. */
+export function openEditor(rule: SnapshotRule, filled: Filled = {}): void {
+  const { subject } = filled;
+  const title = subject
+    ? `Edit ${visible(rule.rule)} for ${visible(subject.subject)}`
+    : `Edit ${visible(rule.rule)}`;
+  openDialog(title, (close) => h(Editor, { rule, close, ...filled }));
+}
+
+function Editor({
+  rule,
+  close,
+  end: filledEnd,
+  subject,
+}: Filled & { rule: SnapshotRule; close: () => void }) {
   const state = useForm(close);
   const [effect, setEffect] = useState(
     rule.noPreview ?? 'Change a field to see its effect on the last ten minutes.',
@@ -47,10 +62,22 @@ function Editor({ rule, close }: { rule: SnapshotRule; close: () => void }) {
     await post(path, { rule: rule.rule, version, ...body, ...(reason && { reason }) });
     report(`${done}: ${visible(rule.rule)}.`);
   };
-  const save = (texts: FormTexts) => {
+  const save = async (texts: FormTexts) => {
     const { end, reason } = texts;
-    const body = { fields: changedFields(rule, texts), ...(end && { expires: end }) };
-    return send('rules/set', body, reason, 'The change applies in every process');
+    const expires = end && { expires: end };
+    if (subject) {
+      const body = {
+        rule: rule.rule,
+        subject: subject.id,
+        fields: changedFields(rule, texts, {}),
+        ...expires,
+      };
+      await post('subjects/set', { ...body, ...(reason && { reason }) });
+      report(`The exception applies in every process: ${visible(rule.rule)}.`);
+      return;
+    }
+    const body = { fields: changedFields(rule, texts), ...expires };
+    await send('rules/set', body, reason, 'The change applies in every process');
   };
   const remove = ({ currentTarget }: { currentTarget: HTMLButtonElement }) => {
     const { reason } = textsOf(currentTarget.form!);
@@ -64,7 +91,12 @@ function Editor({ rule, close }: { rule: SnapshotRule; close: () => void }) {
       state.setProblem(problem);
     };
     setEffect('Calculating the effect…');
-    await post<Preview>('rules/preview', { rule: rule.rule, fields: changedFields(rule, texts) }).then(
+    const of = {
+      rule: rule.rule,
+      fields: changedFields(rule, texts),
+      ...(subject && { subject: subject.id }),
+    };
+    await post<Preview>('rules/preview', of).then(
       (found) => show(effectText(found), ''),
       (error: unknown) => show('', (error as Error).message),
     );
@@ -77,7 +109,7 @@ function Editor({ rule, close }: { rule: SnapshotRule; close: () => void }) {
   };
 
   const reason = { id: 'reason', name: 'reason', maxLength: 1024, autocomplete: 'off' };
-  const ends = ENDS.map(([value, text]) => h('option', { value }, text));
+  const ends = ENDS.map(([value, text]) => h('option', { value, selected: value === filledEnd }, text));
   return dialogForm(state, {
     close,
     content: [
@@ -93,6 +125,7 @@ function Editor({ rule, close }: { rule: SnapshotRule; close: () => void }) {
     action: 'Save',
     run: save,
     aside:
+      !subject &&
       rule.change &&
       h(
         'button',
@@ -135,8 +168,12 @@ function initialText({ fields }: SnapshotRule, name: string): string {
 }
 
 /** The fields of the live change: those of the present change, with what the reader has changed. */
-function changedFields(rule: SnapshotRule, texts: FormTexts): Record<string, unknown> {
-  const values: Record<string, unknown> = { ...rule.change?.fields };
+function changedFields(
+  rule: SnapshotRule,
+  texts: FormTexts,
+  present: Readonly<Record<string, unknown>> = rule.change?.fields ?? {},
+): Record<string, unknown> {
+  const values: Record<string, unknown> = { ...present };
   for (const name of namesOf(rule)) {
     const text = texts[`field-${name}`]!.trim();
     if (text === initialText(rule, name)) continue;

@@ -4,6 +4,7 @@ import type { Snapshot } from '../snapshot.js';
 import { announce, DenialReport, report } from './announcements.js';
 import { button } from './elements.js';
 import { visible } from './visible-text.js';
+import { openExplainer } from './explain-dialog.js';
 import { openFinder } from './find-dialog.js';
 import { openHistory } from './history.js';
 import { Loss } from './loss.js';
@@ -54,6 +55,7 @@ function Page() {
         ),
         snapshot?.live && button('What changed', () => openHistory(snapshot.readOnly)),
         snapshot && button('Find a subject', () => openFinder(snapshot)),
+        snapshot?.unmask && button('Explain a denial', () => openExplainer(snapshot)),
         snapshot?.unmask && h(NamesButton, null),
         button('Pause', pause, { 'aria-pressed': paused !== undefined }),
       ),

@@ -12,7 +12,7 @@ import { ProcessReports } from '../collect/process-reports.js';
 import type { Preview } from '../snapshot.js';
 import { whyNoPreview, ReplayedRule } from './replayed-rule.js';
 import { replayTraffic } from './replay-traffic.js';
-import { mergeTraffic, readTraffic, routeHash, type RecordedTraffic } from './traffic-record.js';
+import { hashOf, mergeTraffic, readTraffic, routeHash, type RecordedTraffic } from './traffic-record.js';
 
 /** Maximum number of rules whose records a process requests from the others, one request at a time. */
 const MOST_ASKED = 4;
@@ -34,18 +34,25 @@ export class Previews {
   /**
    * Returns the effect of a live change.
    *
+   * @param subject the text of the only subject that it is for; absent for a change for all
    * @throws RateLimitConfigError if it does not fit the rule
    * @throws UnprocessableEntityException if the rule depends on more than what is recorded
    */
-  async of(rule: string, fields: Readonly<Record<string, unknown>>): Promise<Preview> {
+  async of(rule: string, fields: Readonly<Record<string, unknown>>, subject?: string): Promise<Preview> {
     const change = { layer: { rule, fields, until: Infinity }, exceptions: [] };
     const exceptions = this.table.changes.get(rule)?.exceptions ?? []; // They have to fit, as for the change itself.
     const problems = this.table.problemsOf(rule, { ...change, exceptions });
     if (problems.length > 0) throw new RateLimitConfigError(problems);
     const rules = this.rulesOf(rule, change);
     const others = await (this.asked.get(rule) ?? this.askOthers(rule));
-    const traffic = mergeTraffic([this.recorded(rule), ...others]);
-    return replayTraffic(traffic, (route) => rules.get(route), this.processes.collector.clock());
+    const { requests, ...traffic } = mergeTraffic([this.recorded(rule), ...others]);
+    const one = subject === undefined ? undefined : hashOf(subject);
+    const replayed = one === undefined ? requests : requests.filter((each) => each.subject === one);
+    return replayTraffic(
+      { ...traffic, requests: replayed },
+      (route) => rules.get(route),
+      this.processes.collector.clock(),
+    );
   }
 
   /** @throws ServiceUnavailableException if previews of too many rules wait */

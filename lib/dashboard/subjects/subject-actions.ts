@@ -3,6 +3,7 @@ import { parseDuration, type Duration } from '../../contracts/duration.js';
 import { durationOption } from '../../contracts/options.js';
 import { problem } from '../../contracts/rate-limit-config.error.js';
 import { confirmed } from '../../limiter/rate-limit-store.error.js';
+import type { LiveRuleFields, SetOptions } from '../../live/change-options.js';
 import type { RuleHit } from '../../rules/compiled-rule.js';
 import { type Subject, subjectForPrograms, subjectFromSource } from '../../rules/subject.js';
 import type { TableRule } from '../../nest/rules/rule-table.js';
@@ -113,6 +114,21 @@ export class SubjectActions {
     if (!found) throw new UnprocessableEntityException('There is no such exception any more.');
     const { subject, version } = found;
     await rules.unsetException(rule, subjectFromSource(subject!), { by, ...(version && { version }) });
+  }
+
+  /**
+   * Sets fields of a rule for one subject.
+   *
+   * @throws UnprocessableEntityException if there is no such subject
+   */
+  async setException(rule: string, id: string, fields: LiveRuleFields, options: SetOptions): Promise<number> {
+    const { subject } = await this.find(rule, id);
+    return this.limits.rules.setException(rule, subjectForPrograms(subject), fields, options);
+  }
+
+  /** Returns the text of a subject, see `subjectText`. */
+  async textOf(rule: string, id: string): Promise<string> {
+    return subjectText((await this.find(rule, id)).subject);
   }
 
   private async find(rule: string, id: string): Promise<{ subject: Subject; rules: readonly TableRule[] }> {

@@ -1,0 +1,149 @@
+import { h } from 'preact';
+import { useState } from 'preact/hooks';
+import { pathsOf, ticksOf, xOf } from '../../replay/lane.js';
+import type { ShownExplanation, ShownResult } from '../explain/shown-explanation.js';
+import type { Snapshot } from '../snapshot.js';
+import { openDialog, textsOf } from './dialog.js';
+import { openEditor } from './edit-dialog.js';
+import { button, clientText, figure, table } from './elements.js';
+import { clock, count, counted, date, duration } from './figures.js';
+import { post } from './request.js';
+import { visible } from './visible-text.js';
+
+type Recorded = NonNullable<ShownResult['recorded']>;
+
+/** Opens the dialog that explains a denial by its id. */
+export function openExplainer(snapshot: Snapshot): void {
+  openDialog('Why was a request denied?', (close) => h(Explainer, { snapshot, close }));
+}
+
+function Explainer({ snapshot, close }: { snapshot: Snapshot; close: () => void }) {
+  const [found, setFound] = useState<ShownExplanation>();
+  const [status, setStatus] = useState('');
+  const explain = async (id: string) => {
+    setStatus('Asking the processes…');
+    setFound(undefined);
+    try {
+      const explanation = await post<ShownExplanation>('explain', { id });
+      setFound(explanation);
+      setStatus([deniedText(explanation), explanation.problem].filter(Boolean).join(' '));
+    } catch (error) {
+      setStatus((error as Error).message);
+    }
+  };
+  const onSubmit = (event: Event) => {
+    event.preventDefault();
+    void explain(textsOf(event.currentTarget as HTMLFormElement)['denial']!.trim());
+  };
+  const input = { id: 'denial', name: 'denial', autocomplete: 'off', maxLength: 64, required: true };
+  return [
+    h('form', { class: 'find', onSubmit }, [
+      h('label', { for: 'denial' }, 'The id of the denial, as in the instance of the response'),
+      h('input', input),
+      h('button', { class: 'primary' }, 'Explain'),
+    ]),
+    h('p', { role: 'status' }, visible(status)),
+    h(
+      'div',
+      { class: 'history', tabIndex: 0, role: 'region', 'aria-label': 'The explanation' },
+      found && found.rules.length > 0 && resultsTable(found.rules),
+      found?.rules.map((each) => each.recorded && requestsOf(each, each.recorded, found.at!, snapshot)),
+    ),
+    h('div', { class: 'dialog-buttons' }, button('Close', close)),
+  ];
+}
+
+function deniedText({ at, process }: ShownExplanation): string {
+  if (at === undefined || !process) return '';
+  return `Denied on ${date(at)}, at ${clock(at)}, by process ${process.pid} of ${process.host}.`;
+}
+
+function resultsTable(rules: readonly ShownResult[]) {
+  const heads = ['Rule', 'Subject', 'Result', 'Permits left', 'Decided by', 'Live change'];
+  return table({ caption: 'What each rule decided', heads, figures: [3, 4] }, rules.map(resultRow));
+}
+
+function resultRow(each: ShownResult) {
+  const { rule, route, subject, remaining, limit, source, fallback, change, exception } = each;
+  return h(
+    'tr',
+    { key: rule },
+    h('th', { scope: 'row' }, clientText(route === undefined ? rule : `${rule}, ${route}`)),
+    h('td', null, clientText(subject.subject)),
+    h('td', null, resultText(each)),
+    figure(`${count(remaining)} of ${count(limit)}`),
+    h('td', null, fallback === undefined ? source : `${source}: ${fallback}`),
+    h('td', null, clientText([change, exception].map(changeText).filter(Boolean).join('; '))),
+  );
+}
+
+function resultText({ allowed, shadow, retryAfterMs }: ShownResult): string {
+  if (allowed) return 'allowed';
+  const wait =
+    retryAfterMs === null ? 'waiting does not help' : `allowed again after ${duration(retryAfterMs)}`;
+  return `${shadow ? 'would deny' : 'denied'}; ${wait}`;
+}
+
+function changeText(change: ShownResult['change']): string {
+  if (!change) return '';
+  const { version, by, reason, at, fields } = change;
+  const who = [by && `by ${by}`, at && date(at)].filter(Boolean).join(', ');
+  return `version ${version} ${who}: ${JSON.stringify(fields)}${reason ? ` (${reason})` : ''}`;
+}
+
+/** The requests of a subject before the denial, and the dialogs that change its limit. */
+function requestsOf(each: ShownResult, recorded: Recorded, at: number, { rules, live, readOnly }: Snapshot) {
+  const { rule, subject } = each;
+  const shown = rules.find((known) => known.rule === rule);
+  const edit = (text: string, filled: object) =>
+    shown?.editable && live && !readOnly && button(text, () => openEditor(shown, { end: '1h', ...filled }));
+  return h(
+    'section',
+    { key: rule },
+    h('h3', null, 'Requests of ', clientText(subject.subject), ` under ${visible(rule)}`),
+    timeline(recorded, at),
+    h('p', null, recordedText(recorded)),
+    h(
+      'div',
+      { class: 'tools' },
+      edit('Change the limit of this subject', { subject }),
+      edit('Change the limit of all', {}),
+    ),
+  );
+}
+
+function recordedText({ share, isWhole, requests }: Recorded): string {
+  const number = (wanted: string) =>
+    requests.reduce((sum, { outcome, count: of }) => sum + (outcome === wanted ? of : 0), 0);
+  const of = `${counted(number('allowed'), 'request')} allowed and ${count(number('denied'))} denied`;
+  const subjects = share < 1 ? `recorded: 1 subject in ${count(1 / share)}` : 'recorded: all subjects';
+  const since = isWhole ? 'this one' : 'this one only from its first denial in each process';
+  return `${of} (${share < 1 ? `${subjects}, ${since}` : subjects}).`;
+}
+
+const LANE = { width: 700, above: 62, below: 14 };
+const LONGEST_MS = 600_000;
+
+/** The requests in the drawing of the playground, until the denial. */
+function timeline({ requests }: Recorded, at: number) {
+  const shown = requests.filter((each) => at - each.at < LONGEST_MS);
+  const start = Math.min(at - 1000, ...shown.map((each) => each.at)) - 1000;
+  const lane = { ...LANE, seconds: (at - start) / 1000 };
+  const drawn = shown.map((each) => {
+    const micros = (each.at - start) * 1000;
+    return { at: micros, goesAt: micros, outcome: each.outcome };
+  });
+  const { allowed, denied } = pathsOf(drawn, lane);
+  const tick = (seconds: number) =>
+    h('text', { x: xOf(lane, seconds * 1e6), y: 92 }, clock(start + seconds * 1000));
+  return h(
+    'svg',
+    { class: 'timeline', viewBox: '0 0 704 96', role: 'img', 'aria-label': 'The requests before the denial' },
+    h('path', { class: 'line', d: `M0 62.5H${LANE.width}` }),
+    h('path', { class: 'bar allowed', d: allowed }),
+    h('path', { class: 'bar denied', d: denied }),
+    ticksOf({ ...lane, width: LANE.width / 2 })
+      .slice(0, -1)
+      .map(tick),
+  );
+}
