@@ -57,7 +57,8 @@ describe('the operations page during an incident', () => {
     return ip;
   }
 
-  const limits = () => other.app.get(RateLimitService);
+  /** Those of the process whose page is open: a change is in force there at once. */
+  const limits = () => app.app.get(RateLimitService);
   const dialogHas = (text: string) =>
     opened!.page.waitForFunction(
       `document.querySelector('dialog[open]')?.textContent.includes(${JSON.stringify(text)})`,
