@@ -1,5 +1,5 @@
 // Writes the files of lib/dashboard/page as texts in the module page.embedded.ts beside that folder, with the script
-// compiled and bundled, so that the page is inside the built file. The module is not committed.
+// compiled and bundled, so that the page is inside the built file, and the version of the package. The module is not committed.
 import { readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -27,11 +27,12 @@ if (isOutdated()) {
     css: textOf('page.css'),
     js: `/* Contains Preact.\n\n${licence}*/\n${code}`,
   };
+  const { version } = JSON.parse(readFileSync(join(dirname(script), '../package.json'), 'utf8'));
   const type = `Readonly<Record<'html' | 'css' | 'js', string>>`;
   // Renamed atomically, so that another build never reads an incomplete file.
   writeFileSync(
     `${module}.${process.pid}`,
-    `export const page: ${type} = ${JSON.stringify(page, null, 2)};\n`,
+    `export const page: ${type} = ${JSON.stringify(page, null, 2)};\nexport const version = '${version}';\n`,
   );
   renameSync(`${module}.${process.pid}`, module);
 }

@@ -4,7 +4,12 @@ type Item = Readonly<Record<string, unknown>>;
 type ListPatch = readonly [changed: readonly Item[], gone: readonly unknown[]];
 
 /** The lists that are compared item by item, each with the property that identifies an item and sorts the list. */
-const LISTS: Readonly<Record<string, string>> = { rules: 'rule', seconds: 'at' };
+const LISTS: Readonly<Record<string, string>> = {
+  rules: 'rule',
+  seconds: 'at',
+  minutes: 'at',
+  processes: 'id',
+};
 
 /** Returns what differs between two snapshots: the properties with another value. */
 export function patchOf(before: object, after: object): object {

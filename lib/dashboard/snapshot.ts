@@ -1,3 +1,5 @@
+import type { BreakerState, SnapshotProblem, SnapshotProcess } from './snapshot-process.js';
+
 /** Number of seconds that the chart of the application shows. */
 export const CHART_S = 120;
 
@@ -9,17 +11,19 @@ export function chartStart(now: number, length: number): number {
   return (Math.floor(now / 1000) + 1 - length) * 1000;
 }
 
-/** `'open'`: the fallback decides; `'half-open'`: it does so, and the server is being tried. */
-export type BreakerState = 'closed' | 'open' | 'half-open';
-
 /** What the operations page shows: the state of rate limiting in all processes. */
 export interface Snapshot {
   /** When it was made, in milliseconds since the epoch. */
   readonly at: number;
   /** `'redis'`: all processes; `'memory'`: this process, because limits are counted in its memory. */
   readonly from: 'redis' | 'memory';
-  /** Why the figures are those of this process only; `null` if all processes are included. */
-  readonly problem: string | null;
+  /** What is wrong in any process, the same once. */
+  readonly problems: readonly SnapshotProblem[];
+  /**
+   * Until when the figures are those of all processes, in milliseconds since the epoch: those of the others are older while
+   * Redis cannot be read. `null` if they are of now.
+   */
+  readonly allUntil: number | null;
   /** Whether the page can change nothing. */
   readonly readOnly: boolean;
   /** Whether users can have the right to see subjects unmasked. */
@@ -28,10 +32,16 @@ export interface Snapshot {
   readonly live: boolean;
   /** The live rules that were lost; `null` if the source holds those in force. */
   readonly loss: SnapshotLoss | null;
-  /** The processes that reported in the last seconds. */
+  /** Number of processes that share the limits, by the last heartbeat. */
+  readonly alive: number;
+  /** The processes that report, and those that are silent for less than some minutes. */
   readonly processes: readonly SnapshotProcess[];
   /** Requests of all rules, for those of the last 120 seconds that have any, the oldest first. */
   readonly seconds: readonly SnapshotSecond[];
+  /** The times without a report of any process, in milliseconds since the epoch. */
+  readonly gaps: readonly (readonly [from: number, until: number])[];
+  /** Requests of all rules in the minutes of the last hour that are known, the oldest first. */
+  readonly minutes: readonly SnapshotMinute[];
   /** Duration of decisions in the last 10 seconds, in milliseconds; `null` without decisions. */
   readonly latency: { readonly p50: number; readonly p99: number } | null;
   /** Share of each source in the decisions of the last 10 seconds: from 0 to 1, with the sum 1, or all 0. */
@@ -110,23 +120,18 @@ export interface SnapshotLive {
   readonly fields?: unknown;
 }
 
-/** A process that applies the rules. */
-export interface SnapshotProcess {
-  readonly id: string;
-  readonly host: string;
-  readonly pid: number;
-  /** When it started, in milliseconds since the epoch. */
-  readonly since: number;
-  /** Milliseconds since its last report. */
-  readonly seenMs: number;
-}
-
 /** The requests of one second. */
 export interface SnapshotSecond {
   /** Start of the second, in milliseconds since the epoch. */
   readonly at: number;
   readonly allowed: number;
   readonly denied: number;
+}
+
+/** The requests of one minute. */
+export interface SnapshotMinute extends SnapshotSecond {
+  /** How many of them the fallback decided. */
+  readonly fallback: number;
 }
 
 /** Sources of decisions: the store, cached denials, prefetched permits, and the fallback. */
@@ -164,6 +169,8 @@ export interface SnapshotRule {
   readonly trialDeny: number;
   /** Its requests, for those of the last 60 seconds that have any, the oldest first. */
   readonly seconds: readonly SnapshotSecond[];
+  /** Its requests in the last hour. */
+  readonly hour: { readonly allowed: number; readonly denied: number };
   /** Requests per second by handler, the mean of the last 10 seconds. */
   readonly byRoute: readonly { readonly route: string; readonly allowed: number; readonly denied: number }[];
   /** The subjects with the most denied requests of the last 5 to 10 minutes, the most first: at most 10. */

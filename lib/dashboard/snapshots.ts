@@ -2,9 +2,10 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { SourcedRule } from '../contracts/rule-source.js';
 import { RateLimitService } from '../nest/rate-limit.service.js';
 import { RuleTable } from '../nest/rules/rule-table.js';
-import { MOST_RULES } from './collect/collector.js';
-import { LONGEST_FIGURES } from './collect/process-report.js';
-import { ProcessReports, type AllReports } from './collect/process-reports.js';
+import { MINUTE_MS, type MinuteCounts } from './collect/minutes.js';
+import { ProcessReports } from './collect/process-reports.js';
+import { problemsOf, processOf } from './collect/processes.js';
+import type { AllReports } from './collect/report-reader.js';
 import type { CountedElement } from './collect/space-saving.js';
 import { ruleTotals, totalsOf, type RuleTotals } from './collect/totals.js';
 import {
@@ -41,16 +42,24 @@ export class Snapshots {
     const second = Math.floor(at / 1000) + 1;
     const { rules, uncounted, ...totals } = totalsOf(all.reports, second);
     const { readOnly = false, actions = [] } = this.options;
+    const { alive } = this.processes;
+    const loss = this.lossOf(all);
     return {
       at,
       from: this.processes.records ? 'redis' : 'memory',
-      problem: all.problem ?? (uncounted > 0 ? tooMany(uncounted) : null),
+      problems: problemsOf(all, { alive, uncounted, loss: loss?.reason }),
+      allUntil: all.outage?.at ?? null,
       readOnly,
       live: this.isLive,
       unmask: this.guarded.unmask,
-      loss: this.lossOf(all),
-      processes: all.reports.map(({ id, host, pid, since }) => {
-        return { id, host, pid, since, seenMs: all.seenMs.get(id) ?? 0 };
+      loss,
+      alive,
+      processes: all.reports
+        .filter(({ hasEnded }) => hasEnded !== true)
+        .map((report) => processOf(report, at))
+        .sort((one, other) => (one.id < other.id ? -1 : 1)),
+      minutes: all.minutes.map(({ minute, all: [allowed, denied, fallback] }) => {
+        return { at: minute * MINUTE_MS, allowed, denied, fallback };
       }),
       ...totals,
       rules: await this.rulesOf(rules, all),
@@ -76,7 +85,7 @@ export class Snapshots {
 
   private async rulesOf(
     totals: ReadonlyMap<string, RuleTotals>,
-    { secret }: AllReports,
+    { secret, minutes }: AllReports,
   ): Promise<readonly SnapshotRule[]> {
     const views = viewsOf(this.limits.rules.list());
     const names = [...new Set([...views.keys(), ...totals.keys()])].sort();
@@ -98,6 +107,7 @@ export class Snapshots {
         ...(view ?? unknownRule(rule)),
         editable: editable && view !== undefined,
         ...figures,
+        hour: hourOf(minutes, rule),
         top: subjects,
       };
     });
@@ -119,10 +129,10 @@ export class Snapshots {
   }
 }
 
-function tooMany(uncounted: number): string {
-  const rate = uncounted < 1 ? 'less than one' : Math.round(uncounted);
-  const most = `${MOST_RULES} rules, with ${LONGEST_FIGURES} characters of figures`;
-  return `The figures of some rules are missing: a process reports at most ${most}. Results of others per second: ${rate}.`;
+function hourOf(minutes: readonly MinuteCounts[], rule: string): SnapshotRule['hour'] {
+  const sum = (index: 0 | 1): number =>
+    minutes.reduce((total, { rules }) => total + (Object.hasOwn(rules, rule) ? rules[rule]![index] : 0), 0);
+  return { allowed: sum(0), denied: sum(1) };
 }
 
 /** A rule of programs, or of another version of the application. */

@@ -94,7 +94,7 @@ export class LiveFollower {
   private reading: Promise<void> | undefined;
   private isOutdated = false;
   private isClosed = false;
-  private version: SourcedRules['version'] | undefined;
+  version: SourcedRules['version'] | undefined;
   private lost: RuleLoss | undefined;
 
   constructor(

@@ -78,6 +78,11 @@ export abstract class LiveRules {
    */
   abstract history(most?: number): Promise<readonly RuleChangeRecord[]>;
 
+  /** @internal The version of the rules in force in this process; `undefined` before they were read. */
+  get version(): string | number | undefined {
+    return undefined;
+  }
+
   /** What the source has lost, such as after FLUSHALL; `undefined` if it holds the rules in force. */
   abstract get loss(): RuleLoss | undefined;
 

@@ -97,6 +97,10 @@ export class SourceRules extends LiveRules {
     return records.slice(0, wanted);
   }
 
+  override get version(): string | number | undefined {
+    return this.follower.version;
+  }
+
   get loss(): RuleLoss | undefined {
     return this.follower.loss;
   }

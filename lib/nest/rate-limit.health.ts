@@ -70,19 +70,10 @@ export class RateLimitHealth {
     await this.limiter.peek(NOTHING, 'health');
     const { onStoreError = 'local', health: { fallbackIsDown = onStoreError === 'deny' } = {} } =
       this.options;
-    const { events } = this.limiter;
-    const { openCircuits } = events;
-    const servers = Array.from(events.faults, ([server, { message }]) => ({
-      server,
-      reason: events.isFlapping(server) ? `${message}; ${FLAPPING}` : message,
-    }));
-    const isOpen = ({ server }: { server: string }): boolean => openCircuits.has(server);
-    const { loss } = this.live;
-    const reason =
-      (servers.find(isOpen) ?? servers[0])?.reason ?? (loss && `live rules were lost: ${loss.reason}`);
-    const { instanceCount, instanceCountError } = this.limiter;
+    const { reason, servers } = this.degraded;
+    const { instanceCount, instanceCountError, events } = this.limiter;
     const health: RateLimitHealthStatus = {
-      status: openCircuits.size > 0 && fallbackIsDown ? 'down' : 'up',
+      status: events.openCircuits.size > 0 && fallbackIsDown ? 'down' : 'up',
       store: this.store.source,
       onStoreError,
       instances: instanceCount,
@@ -93,6 +84,26 @@ export class RateLimitHealth {
       warnings: [...this.warnings.active.keys()],
     };
     return { [key]: health } as RateLimitHealthResult<Key>;
+  }
+
+  /** @internal Returns why this process is degraded, and the messages of the warnings that were logged. */
+  get problems(): readonly string[] {
+    const { reason } = this.degraded;
+    const warnings = Array.from(this.warnings.active, ([code, message]) => `${message} (${code})`);
+    return reason === undefined ? warnings : [`Degraded: ${reason}`, ...warnings];
+  }
+
+  private get degraded(): Pick<RateLimitHealthStatus, 'reason' | 'servers'> {
+    const { events } = this.limiter;
+    const servers = Array.from(events.faults, ([server, { message }]) => ({
+      server,
+      reason: events.isFlapping(server) ? `${message}; ${FLAPPING}` : message,
+    }));
+    const isOpen = ({ server }: { server: string }): boolean => events.openCircuits.has(server);
+    const { loss } = this.live;
+    const reason =
+      (servers.find(isOpen) ?? servers[0])?.reason ?? (loss && `live rules were lost: ${loss.reason}`);
+    return { servers, ...(reason !== undefined && { reason }) };
   }
 }
 

@@ -4,10 +4,10 @@ import { describe, expect, it } from '@jest/globals';
 import { MemoryStore } from '../../lib/index.js';
 import { RateLimiter } from '../../lib/limiter.js';
 import { Collector } from '../../lib/dashboard/collect/collector.js';
-import { reportOf } from '../../lib/dashboard/collect/process-report.js';
+import { reportOf, type ProcessReport } from '../../lib/dashboard/collect/process-report.js';
 import { totalsOf } from '../../lib/dashboard/collect/totals.js';
 
-const PROCESS = { id: 'p', host: 'h', pid: 1, since: 0 };
+const PROCESS = { id: 'p', host: 'h', pid: 1, since: 0, servers: [] };
 const START = 1_700_000_000_000;
 
 setFlagsFromString('--expose-gc');
@@ -18,13 +18,15 @@ function heapUsed(): number {
   return process.memoryUsage().heapUsed;
 }
 
+const seen = (report: ProcessReport) => ({ ...report, seenMs: 0, isCurrent: true });
+
 /** A limiter in memory whose decisions are collected, with a clock. */
 function collected() {
   const time = { now: START };
   const limiter = new RateLimiter({ store: new MemoryStore({ clock: () => time.now, maxKeys: 1000 }) });
   const collector = new Collector(() => time.now);
   limiter.events.observe(collector);
-  const totals = () => totalsOf([reportOf(PROCESS, collector, [])], Math.floor(time.now / 1000) + 1);
+  const totals = () => totalsOf([seen(reportOf(PROCESS, collector))], Math.floor(time.now / 1000) + 1);
   return { time, limiter, collector, totals };
 }
 
@@ -99,9 +101,9 @@ describe('the figures of a process', () => {
       await limiter.consume({ ...denying, name: `rule-${nth}` }, `x`.repeat(250));
     }
     expect(collector.rules.size).toBe(100);
-    const report = reportOf(PROCESS, collector, []);
+    const report = reportOf(PROCESS, collector);
     expect(JSON.stringify(report).length).toBeLessThan(56 * 1024);
-    const { top } = totalsOf([report], 0).rules.get('closed')!;
+    const { top } = totalsOf([seen(report)], 0).rules.get('closed')!;
     expect(top[0]![1] - top[0]![2]).toBeGreaterThan(0);
   });
 });

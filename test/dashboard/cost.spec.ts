@@ -55,7 +55,7 @@ describe('the operations page', () => {
     );
     const second = async (): Promise<void> => {
       for (const each of records) await each.publish(LARGEST_REPORT, 'k');
-      for (const each of records) expect((await each.read()).texts).toHaveLength(PROCESSES);
+      for (const each of records) expect((await each.read([])).records).toHaveLength(PROCESSES);
     };
     await second();
     const before = [await commandTime(), await processorTime()] as const;

@@ -12,7 +12,7 @@ import { EVERY_USER, FROM_PAGE, unmasked } from './dashboard-app.js';
 
 afterEach(closeApps);
 
-const PROCESS = { id: 'p', host: 'h', pid: 1, since: 0 };
+const PROCESS = { id: 'p', host: 'h', pid: 1, since: 0, servers: [] };
 const SECOND = 1_700_000_000;
 const CONTROL = '\u0001'.repeat(63);
 
@@ -21,7 +21,7 @@ function collected() {
   const limiter = new RateLimiter({ store: new MemoryStore({ clock }) });
   const collector = new Collector(clock);
   limiter.events.observe(collector);
-  return { limiter, collector, report: () => reportOf(PROCESS, collector, []) };
+  return { limiter, collector, report: () => reportOf(PROCESS, collector) };
 }
 
 const closed = (name: string) => ({ name, window: '1m', limit: 0, algorithm: 'fixed-window' }) as const;
@@ -50,7 +50,7 @@ describe('the report of a process', () => {
     await limiter.consume(closed('quiet'), 'ann');
     const { rules, uncounted } = report();
     expect([rules.map(({ rule }) => rule), uncounted]).toEqual([names, 0]);
-    const totals = totalsOf([report()], SECOND + 1).rules;
+    const totals = totalsOf([{ ...report(), seenMs: 0, isCurrent: true }], SECOND + 1).rules;
     expect(totals.get('quiet')!.top.map(([element]) => element)).toEqual(['ann']);
     const { top, rest } = rules[0]!;
     expect(top.slice(0, 3).map(([, count]) => count)).toEqual([24, 23, 22]);

@@ -8,7 +8,7 @@ import { until } from '../support/redis/until.mjs';
 import { startDashboard, type DashboardApp } from './dashboard-app.js';
 
 const WAIT = 60_000;
-const ALONE = /^Redis cannot be read \(.+\): these are the figures of one process\.$/;
+const OUTAGE = /^Redis cannot be read \(.+\): the figures of other processes are the last known ones\.$/;
 
 const closers: (() => Promise<void>)[] = [];
 
@@ -27,8 +27,8 @@ async function startTwo(redis: RateLimitModuleOptions['redis']): Promise<Dashboa
 
 async function untilBoth(app: DashboardApp): Promise<void> {
   const sees = async (): Promise<boolean> => {
-    const { processes, problem } = await app.snapshot();
-    return processes.length === 2 && problem === null;
+    const { processes, allUntil } = await app.snapshot();
+    return processes.length === 2 && allUntil === null;
   };
   await until(sees, 'both processes to be seen', WAIT);
 }
@@ -64,10 +64,10 @@ describe('the operations page on a Redis Cluster', () => {
     await other!.restart();
 
     await owner.kill();
-    await until(async () => (await app.snapshot()).problem !== null, 'the problem to be shown', WAIT);
-    const alone = await app.snapshot();
-    expect(alone.problem).toMatch(ALONE);
-    expect([alone.from, alone.processes.length, alone.rules.length]).toEqual(['redis', 1, 2]);
+    await until(async () => (await app.snapshot()).allUntil !== null, 'the problem to be shown', WAIT);
+    const { problems, from, processes, rules } = await app.snapshot();
+    expect(problems[0]!.text).toMatch(OUTAGE);
+    expect([from, processes.length, rules.length]).toEqual(['redis', 2, 2]);
     await untilOpen(app, `${owner.host}:${owner.port}`);
     await owner.restart();
     await untilBoth(app);
@@ -80,10 +80,10 @@ describe('the operations page behind Sentinel', () => {
     closers.push(() => group.close());
     const app = await startTwo(group.options);
     const old = await group.killMaster();
-    await until(async () => (await app.snapshot()).problem !== null, 'the problem to be shown', WAIT);
-    const { problem, processes, rules } = await app.snapshot();
-    expect(problem).toMatch(ALONE);
-    expect([processes.length, rules.length]).toEqual([1, 2]);
+    await until(async () => (await app.snapshot()).allUntil !== null, 'the problem to be shown', WAIT);
+    const { problems, processes, rules } = await app.snapshot();
+    expect(problems[0]!.text).toMatch(OUTAGE);
+    expect([processes.length, rules.length]).toEqual([2, 2]);
     await untilOpen(app, '');
     await group.untilReplaced(old);
     await untilBoth(app);

@@ -38,6 +38,7 @@ function ruleAt(at: number, rule: string, limit: string, counts: Counts): Snapsh
     },
     fields: [{ name: 'limit', value: limit, from: 'rules.default', live: false, editable: true }],
     seconds: secondsOf(counts, at, RULE_CHART_S),
+    hour: { allowed: counts.length, denied: 0 },
     ...{ allowed: counts.length, denied: 0, wouldDeny: 0, trialDeny: 0, byRoute: [], top: [] },
   };
 }
@@ -47,7 +48,10 @@ function snapshotAt(at: number, rules: readonly SnapshotRule[], counts: Counts =
     ...{
       at,
       from: 'redis',
-      problem: null,
+      problems: [],
+      allUntil: null,
+      alive: 1,
+      gaps: [],
       readOnly: false,
       live: true,
       unmask: false,
@@ -55,7 +59,13 @@ function snapshotAt(at: number, rules: readonly SnapshotRule[], counts: Counts =
       loss: null,
       actions: [],
     },
-    processes: [{ id: 'p', host: 'h', pid: 1, since: START, seenMs: 0 }],
+    processes: [
+      {
+        ...{ id: 'p', host: 'h', pid: 1, since: START, version: '1.0.0' },
+        ...{ circuit: 'closed', fallback: 0, liveRules: '', silentSince: null },
+      },
+    ],
+    minutes: [{ at: START, allowed: counts.length, denied: 0, fallback: 0 }],
     shares: { store: 1, cache: 0, prefetched: 0, fallback: 0 },
     servers: [{ server: '', state: 'closed' }],
     rules,
@@ -77,7 +87,7 @@ const snapshots = fc
       after: fc.integer({ min: 1, max: 90_000 }),
       rules,
       counts,
-      problem: fc.constantFrom(null, 'lost'),
+      allUntil: fc.constantFrom(null, START),
     }),
   )
   .map((steps) => {
@@ -86,7 +96,7 @@ const snapshots = fc
       at += step.after;
       const all = Object.entries(step.rules).sort(([one], [other]) => (one < other ? -1 : 1));
       const made = all.map(([name, [limit, counted]]) => ruleAt(at, name, limit, counted));
-      return { ...snapshotAt(at, made, step.counts), problem: step.problem };
+      return { ...snapshotAt(at, made, step.counts), allUntil: step.allUntil };
     });
   });
 

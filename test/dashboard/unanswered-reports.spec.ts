@@ -26,8 +26,8 @@ it('reports do not pile up while Redis hangs, and are published again when it re
   proxy.each((connection) => connection.resume());
   await until(async () => {
     await records.publish('last', 'k').catch(() => undefined);
-    const { texts } = await records.read().catch(() => ({ texts: [] as readonly string[] }));
-    return texts.includes('last');
+    const found = await records.read([]).catch(() => undefined);
+    return found?.records[0]?.text === 'last';
   }, 'the report to be published');
   control.close();
   await proxy.close();

@@ -6,13 +6,12 @@ import type { DenialRecord } from '../explain/denial-record.js';
 import { SubjectTimelines } from '../explain/subject-timelines.js';
 import { CHART_S, RULE_CHART_S } from '../snapshot.js';
 import { Durations, Seconds } from './durations.js';
+import { Minutes, MOST_RULES } from './minutes.js';
 import { RATE_S, RuleCounts } from './rule-counts.js';
-
-/** Maximum number of rules that are counted: programs may make up names. */
-export const MOST_RULES = 100;
 
 /** Sources in the order of `Collector.sources`. */
 export const SOURCES = ['store', 'cache', 'prefetched', 'fallback'] as const;
+export const FALLBACK = 3;
 
 /** Counts the decisions of this process, in bounded memory. */
 export class Collector implements DecisionObserver {
@@ -20,6 +19,7 @@ export class Collector implements DecisionObserver {
   readonly denied = new Seconds(CHART_S);
   readonly durations = new Durations(RATE_S);
   readonly sources = SOURCES.map(() => new Seconds(RATE_S));
+  readonly minutes = new Minutes();
   readonly rules = new Map<string, RuleCounts>();
   /** Results of rules beyond the maximum number. */
   readonly uncounted = new Seconds(RATE_S);
@@ -54,7 +54,9 @@ export class Collector implements DecisionObserver {
     (decision.allowed ? this.allowed : this.denied).add(second);
     if (!decision.allowed) this.denials?.add(now, hits, decision);
     this.durations.add(second, durationMs);
-    this.sources[sourceOf(decision)]!.add(second);
+    const source = sourceOf(decision);
+    this.sources[source]!.add(second);
+    this.minutes.add(second, decision.allowed, source === FALLBACK);
     const { decisions } = decision;
     const route = context && `${context.getClass().name}.${context.getHandler().name}`;
     const denials = decision.allowed ? 0 : enforcedDenials(decision);
@@ -62,17 +64,18 @@ export class Collector implements DecisionObserver {
       const result = decisions[index]!;
       const hit = hits[index];
       const { trialOf } = hit?.rule ?? {};
+      const isAllowed = result.allowed || result.shadow === true;
+      if (trialOf === undefined) this.minutes.addResult(second, result.rule, isAllowed);
       const counts = this.countsOf(trialOf ?? result.rule, second);
       if (!counts) continue;
-      if (route && trialOf === undefined)
-        counts.addRoute(second, route, result.allowed || result.shadow === true);
+      if (route && trialOf === undefined) counts.addRoute(second, route, isAllowed);
       const { retryAfterMs } = result;
       const isBlocked = !result.allowed && !result.shadow && hit?.block && hit.block.duration > 0;
       if (isBlocked && retryAfterMs !== null) this.blocked([hit], retryAfterMs);
       if (!hit)
         counts.denied.add(second); // Denied without being counted by the limiter.
       else if (trialOf === undefined) {
-        const isDeniedElsewhere = denials > (result.allowed || result.shadow ? 0 : 1);
+        const isDeniedElsewhere = denials > (isAllowed ? 0 : 1);
         counts.add(now, second, result, hit, isDeniedElsewhere);
         if (counts.isRefunded && decision.allowed) this.countedAt.set(decision, now);
       } else if (!result.allowed) counts.trialDeny.add(second);
@@ -119,7 +122,7 @@ function enforcedDenials({ decisions }: Decision): number {
 }
 
 function sourceOf({ source, allowed }: Decision): number {
-  if (source === 'fallback') return 3;
+  if (source === 'fallback') return FALLBACK;
   if (source !== 'cache') return 0;
   return allowed ? 2 : 1;
 }

@@ -50,7 +50,8 @@ export class ProcessQuestions {
     { ids, ...patience }: Patience & { readonly ids?: readonly string[] } = {},
   ): Promise<readonly (string | null)[]> {
     const { records, id: own } = this.processes;
-    const asked = ids ?? (await this.processes.all()).reports.map(({ id }) => id);
+    const asked =
+      ids ?? (await this.processes.all()).reports.flatMap(({ id, isCurrent }) => (isCurrent ? id : []));
     const others = asked.filter((id) => id !== own);
     if (!records || others.length === 0) return [];
     return this.answersOf(records, kind + END_OF_KIND + text, others, patience).catch((error: unknown) => {

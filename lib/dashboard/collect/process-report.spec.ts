@@ -3,8 +3,8 @@ import { Collector } from './collector.js';
 import { readReport, reportOf } from './process-report.js';
 
 describe('the report of a process', () => {
-  const identity = { id: 'a', host: 'h', pid: 1, since: 0 };
-  const report = reportOf(identity, new Collector(() => 1_800_000_000_000), []);
+  const state = { id: 'a', host: 'h', pid: 1, since: 0, servers: [], package: '1.0.0' };
+  const report = reportOf(state, new Collector(() => 1_800_000_000_000));
 
   it('is read as it was written', () => {
     expect(readReport(JSON.stringify(report))).toEqual(report);

@@ -1,29 +1,53 @@
 import { isFields } from '../../contracts/fields.js';
-import { type BreakerState, CHART_S, RULE_CHART_S, type SnapshotProcess } from '../snapshot.js';
+import { CHART_S, RULE_CHART_S } from '../snapshot.js';
+import type { BreakerState } from '../snapshot-process.js';
 import type { Collector } from './collector.js';
 import { sum, type DurationCounts } from './durations.js';
+import { readMinute, type MinuteCounts } from './minutes.js';
 import { RATE_S, type RouteCounts, type RuleCounts } from './rule-counts.js';
 import type { CountedElement, Frequent } from './space-saving.js';
 
-/** Version of the form: a process ignores reports of another one, during a deploy. */
+/** Version of the form. Processes of other versions read each other's reports during a deploy: fields are only added. */
 const VERSION = 3;
 /** Maximum length of the figures of all rules, without their subjects. */
 export const LONGEST_FIGURES = 48 * 1024;
 /** Length that subjects can have however long the figures are. */
 const ROOM_FOR_SUBJECTS = 8 * 1024;
-const LISTS = ['allowed', 'denied', 'sources', 'servers', 'rules'];
+const LISTS = ['allowed', 'denied', 'durations', 'sources', 'servers', 'rules'];
+const NUMBERS = ['second', 'span', 'uncounted', 'since', 'pid'];
+const LISTS_OF_RULE = ['allowed', 'denied', 'routes', 'top'];
+const NUMBERS_OF_RULE = ['wouldDeny', 'trialDeny', 'rest'];
+const MOST_PROBLEMS = 10;
+const LONGEST_PROBLEM = 600;
 const MOST_ROUTES = 20;
 const MOST_SUBJECTS = 20;
-
-/** A process, in its reports. */
-type ProcessIdentity = Omit<SnapshotProcess, 'seenMs'>;
 
 /** The states of the circuit breakers by server. */
 export type ServerStates = readonly (readonly [server: string, state: BreakerState])[];
 
+/** What a process reports of itself. Reports of earlier versions lack the optional fields. */
+export interface ProcessState {
+  readonly id: string;
+  readonly host: string;
+  readonly pid: number;
+  /** When it started, in milliseconds since the epoch. */
+  readonly since: number;
+  readonly servers: ServerStates;
+  /** Version of this package. */
+  readonly package?: string;
+  /** Version of the live rules in force. */
+  readonly liveRules?: string;
+  /** Why it is degraded, and its warnings. */
+  readonly problems?: readonly string[];
+  /** Whether it has ended in order. */
+  readonly hasEnded?: boolean;
+  /** How long the report is kept, in milliseconds. */
+  readonly keptMs?: number;
+}
+
 /** What a process publishes once a second. Lists of seconds are empty if they have no requests. */
-export interface ProcessReport extends ProcessIdentity {
-  readonly version: typeof VERSION;
+export interface ProcessReport extends ProcessState {
+  readonly version: number;
   /** The second after the current one, which is the last in the lists, in seconds since the epoch. */
   readonly second: number;
   /** Length of the last 10 seconds until now, in seconds, since the current one is not over. */
@@ -32,10 +56,11 @@ export interface ProcessReport extends ProcessIdentity {
   readonly denied: readonly number[];
   readonly durations: DurationCounts;
   readonly sources: readonly number[];
-  readonly servers: ServerStates;
   readonly rules: readonly RuleReport[];
   /** Results of the last 10 seconds of rules that are not in `rules`, since there are too many. */
   readonly uncounted: number;
+  /** The first minute that is not in the minutes that all processes share. */
+  readonly minute?: MinuteCounts | undefined;
 }
 
 /** What a process publishes of one rule. The counts without seconds are those of the last 10 seconds. */
@@ -49,15 +74,14 @@ export interface RuleReport extends Frequent {
 }
 
 /** Returns the report of this process. Rules that it has no room for are left out; those with the most requests come first. */
-export function reportOf(
-  process: ProcessIdentity,
-  collector: Collector,
-  servers: ServerStates,
-): ProcessReport {
+export function reportOf(process: ProcessState, collector: Collector): ProcessReport {
   const now = collector.clock() / 1000;
   const second = Math.floor(now) + 1;
+  const current = collector.minutes.at(now);
+  const minute = process.hasEnded ? undefined : (collector.minutes.kept[0] ?? current);
   const rules: RuleReport[] = [];
-  let room = LONGEST_FIGURES;
+  const problems = process.problems?.map(shortened).slice(0, MOST_PROBLEMS) ?? [];
+  let room = LONGEST_FIGURES - JSON.stringify([minute, problems]).length;
   let uncounted = collector.uncounted.sum(second, RATE_S);
   for (const report of Array.from(collector.rules, (each) => ruleReport(each, second)).sort(byRequests)) {
     const { length } = JSON.stringify({ ...report, top: [] });
@@ -74,25 +98,45 @@ export function reportOf(
     ...secondsOf(collector, second, CHART_S),
     durations: collector.durations.before(second),
     sources: collector.sources.map((counts) => counts.sum(second, RATE_S)),
-    servers: servers.slice(0, 100),
+    servers: process.servers.slice(0, 100),
+    problems,
     rules: withSubjects(rules, Math.max(room, ROOM_FOR_SUBJECTS)),
     uncounted,
+    minute,
   };
 }
 
-/** Returns the report in a text; `undefined` if it is none of this version. */
+/**
+ * Returns the report in a text, also of a later version that has added fields; `undefined` if it lacks what every report
+ * has. Rules and minutes in another form are left out.
+ */
 export function readReport(text: string): ProcessReport | undefined {
   try {
     const report: unknown = JSON.parse(text);
-    return isFields(report) &&
-      report['version'] === VERSION &&
-      Number.isFinite(report['uncounted']) &&
-      LISTS.every((name) => Array.isArray(report[name]))
-      ? (report as unknown as ProcessReport)
-      : undefined;
+    if (!isFields(report) || typeof report['id'] !== 'string' || !has(report, LISTS, NUMBERS))
+      return undefined;
+    const read = report as unknown as ProcessReport;
+    const rules = read.rules.filter((each) => isFields(each) && has(each, LISTS_OF_RULE, NUMBERS_OF_RULE));
+    const problems = Array.isArray(read.problems) ? read.problems.map(String) : [];
+    return { ...read, rules, problems, minute: readMinute(read.minute) };
   } catch {
     return undefined;
   }
+}
+
+function has(
+  fields: Readonly<Record<string, unknown>>,
+  lists: readonly string[],
+  numbers: readonly string[],
+) {
+  return (
+    lists.every((name) => Array.isArray(fields[name])) &&
+    numbers.every((name) => Number.isFinite(fields[name]))
+  );
+}
+
+function shortened(text: string): string {
+  return text.length > LONGEST_PROBLEM ? `${text.slice(0, LONGEST_PROBLEM)}…` : text;
 }
 
 function ruleReport([rule, counts]: [string, RuleCounts], second: number): RuleReport {

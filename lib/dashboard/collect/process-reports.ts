@@ -1,6 +1,4 @@
-import { Inject, Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
-import { randomBytes } from 'node:crypto';
-
+import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { hostname } from 'node:os';
 import type { BaseStore } from '../../contracts/base-store.js';
 import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
@@ -8,46 +6,41 @@ import { every, type Timer } from '../../contracts/timer.js';
 import { RateLimiter } from '../../limiter/rate-limiter.js';
 import { denialIds } from '../../limiter/denial-id.js';
 import { RateLimitEvents } from '../../limiter/events.js';
+import { LiveRules } from '../../live/live-rules.js';
+import { RateLimitHealth } from '../../nest/rate-limit.health.js';
 import type { ProcessRecords, Question, Writer } from '../../stores/redis/link/process-records.js';
+import { ENDED_MS, KEPT_MS, type AddedMinute } from '../../stores/redis/link/shared-minutes.js';
 import { openProcessRecords } from '../../stores/redis/open-redis-store.js';
 import { RuleTable } from '../../nest/rules/rule-table.js';
 import { DASHBOARD_OPTIONS, type RateLimitDashboardOptions } from '../dashboard.options.js';
 import { DenialRecord } from '../explain/denial-record.js';
 import type { RateLimitModuleOptions } from '../../nest/rate-limit.options.js';
 import { RATE_LIMIT_OPTIONS, RATE_LIMIT_REDIS, RATE_LIMIT_STORE } from '../../nest/tokens.js';
-import type { BreakerState } from '../snapshot.js';
+import { version } from '../page.embedded.js';
+import type { BreakerState } from '../snapshot-process.js';
 import { Collector } from './collector.js';
+import { MOST_RULES, type MinuteCounts } from './minutes.js';
 import { readReport, reportOf, type ProcessReport, type ServerStates } from './process-report.js';
+import { ReportReader, type AllReports } from './report-reader.js';
 
 const PUBLISHED_EVERY_MS = 1000;
 /** Reports that were read are used for this long. */
 const FRESH_MS = 400;
 
-/** The reports of all processes. */
-export interface AllReports {
-  readonly reports: readonly ProcessReport[];
-  /** A random text that these processes share. */
-  readonly secret: string;
-  /** Milliseconds since each process has reported, by its id. */
-  readonly seenMs: ReadonlyMap<string, number>;
-  /** Why the reports are those of this process only. */
-  readonly problem?: string;
-}
-
-/** Counts the decisions of this process, publishes them in Redis once a second, and reads those of all processes. */
+/** Counts the decisions of this process, and publishes them in Redis once a second. */
 @Injectable()
-export class ProcessReports implements OnModuleInit, OnModuleDestroy {
+export class ProcessReports implements OnModuleInit, OnApplicationShutdown {
   readonly collector: Collector;
   /** Access to the other processes; `undefined` if limits are counted in the memory of this process. */
   records: ProcessRecords | undefined;
   /** Answers a question of a process; `undefined` if it has no answer. */
   answer: ((text: string) => string | undefined) | undefined;
   private readonly since = Date.now();
-  private secret = randomBytes(32).toString('hex');
   private readonly servers = new Set<string>();
-  private readonly seen = new Map<string, { readonly mark: number; readonly at: number }>();
   private timer: Timer | undefined;
+  private isPublishing = false;
   private answered: string | undefined;
+  private readonly reader = new ReportReader();
   private last: { readonly at: number; readonly all: Promise<AllReports> } | undefined;
 
   constructor(
@@ -56,6 +49,8 @@ export class ProcessReports implements OnModuleInit, OnModuleDestroy {
     @Inject(RATE_LIMIT_REDIS) private readonly client: object | null,
     @Inject(RATE_LIMIT_OPTIONS) private readonly options: RateLimitModuleOptions,
     @Inject(RateLimiter) private readonly limiter: RateLimiter,
+    @Inject(RateLimitHealth) private readonly health: RateLimitHealth,
+    @Inject(LiveRules) private readonly liveRules: LiveRules,
     @Inject(RuleTable) table: RuleTable,
     @Inject(DASHBOARD_OPTIONS) dashboard: RateLimitDashboardOptions,
   ) {
@@ -80,20 +75,33 @@ export class ProcessReports implements OnModuleInit, OnModuleDestroy {
     void this.publish();
   }
 
-  async onModuleDestroy(): Promise<void> {
+  /** After the last response, so that its decision is counted. */
+  async onApplicationShutdown(): Promise<void> {
     this.timer?.stop();
     this.events.observe(undefined);
-    await this.records?.end();
+    if (!this.records) return;
+    await this.addMinutes().catch(() => undefined);
+    const minute = this.collector.minutes.at(this.collector.clock() / 1000);
+    await this.records.end(added(minute), JSON.stringify(this.own(true)));
   }
 
   get id(): string {
     return this.limiter.engine.keys.instance;
   }
 
-  /** Returns the reports of all processes, at most 0.4 s old; only that of this process if Redis cannot be read. */
+  /** Number of processes that share the limits. */
+  get alive(): number {
+    return this.limiter.instanceCount;
+  }
+
+  /**
+   * Returns the reports of all processes, at most 0.4 s old. While Redis cannot be read, those of the others are the last
+   * that were read.
+   */
   all(): Promise<AllReports> {
     const now = performance.now();
-    if (!this.last || now - this.last.at > FRESH_MS) this.last = { at: now, all: this.read() };
+    if (!this.last || now - this.last.at > FRESH_MS)
+      this.last = { at: now, all: this.reader.read(this.records, () => this.own(), this.collector) };
     return this.last.all;
   }
 
@@ -106,42 +114,20 @@ export class ProcessReports implements OnModuleInit, OnModuleDestroy {
     return { id: this.id, key: denialIds.key.toString('hex'), seenAt: Date.now() };
   }
 
-  private async read(): Promise<AllReports> {
-    const own = this.own();
-    const alone = { reports: [own], secret: this.secret, seenMs: new Map([[own.id, 0]]) };
-    if (!this.records) return alone;
-    try {
-      const { secret, texts } = await this.records.read();
-      this.secret = secret;
-      const others = texts.map(readReport).filter((report) => report !== undefined && report.id !== own.id);
-      const reports = [own, ...(others as ProcessReport[])];
-      return { reports, secret, seenMs: this.ages(reports) };
-    } catch (error) {
-      const { message } = error as Error;
-      return {
-        ...alone,
-        problem: `Redis cannot be read (${message}): these are the figures of one process.`,
-      };
-    }
-  }
-
-  /** Measured by the clock of this process, since those of others may differ. */
-  private ages(reports: readonly ProcessReport[]): Map<string, number> {
-    const now = performance.now();
-    const ages = reports.map(({ id, second, span }) => {
-      const mark = second + span;
-      const seen = this.seen.get(id);
-      const known = seen?.mark === mark && id !== this.id ? seen : { mark, at: now };
-      return [id, known] as const;
-    });
-    this.seen.clear();
-    for (const [id, known] of ages) this.seen.set(id, known);
-    return new Map(ages.map(([id, { at }]) => [id, Math.round(now - at)]));
-  }
-
-  private own(): ProcessReport {
-    const identity = { id: this.id, host: hostname(), pid: process.pid, since: this.since };
-    return reportOf(identity, this.collector, this.serverStates());
+  private own(hasEnded = false): ProcessReport {
+    const state = {
+      id: this.id,
+      host: hostname(),
+      pid: process.pid,
+      since: this.since,
+      servers: this.serverStates(),
+      package: version,
+      liveRules: String(this.liveRules.version ?? ''),
+      problems: this.health.problems,
+      hasEnded,
+      keptMs: hasEnded ? ENDED_MS : KEPT_MS,
+    };
+    return reportOf(state, this.collector);
   }
 
   private serverStates(): ServerStates {
@@ -156,11 +142,37 @@ export class ProcessReports implements OnModuleInit, OnModuleDestroy {
   }
 
   private async publish(): Promise<void> {
+    if (this.isPublishing) return;
+    this.isPublishing = true;
     try {
       const question = await this.records!.publish(JSON.stringify(this.own()), this.writer.key);
       if (question && question.id !== this.answered) await this.reply(question);
+      if (await this.addMinutes()) await this.addOfKilled();
     } catch {
-      // The breaker reports that Redis fails, and `read` what the page does not show.
+      // The breaker reports that Redis fails, and `all` what the page does not show.
+    } finally {
+      this.isPublishing = false;
+    }
+  }
+
+  /** Adds the minutes that are over to those of the other processes. Returns whether there were any. */
+  private async addMinutes(): Promise<boolean> {
+    const { minutes } = this.collector;
+    const over = minutes.kept.slice(0, -1);
+    for (const minute of over) {
+      const { minute: at } = minute;
+      const record = { ...this.own(), minute: minutes.kept.find((each) => each.minute > at) };
+      await this.records!.minutes.add(this.id, added(minute), JSON.stringify(record));
+      minutes.drop(at);
+    }
+    return over.length > 0;
+  }
+
+  /** Adds the last minutes of processes that were killed. */
+  private async addOfKilled(): Promise<void> {
+    const reports = (await this.records!.minutes.left()).map(readReport);
+    for (const report of reports) {
+      if (report?.minute) await this.records!.minutes.addOfKilled(report.id, added(report.minute));
     }
   }
 
@@ -169,4 +181,8 @@ export class ProcessReports implements OnModuleInit, OnModuleDestroy {
     const text = this.answer?.(question.text);
     if (text !== undefined) await this.records!.answer(question, text);
   }
+}
+
+function added(counts: MinuteCounts): AddedMinute {
+  return { minute: counts.minute, counts: JSON.stringify(counts), mostRules: MOST_RULES };
 }

@@ -1,19 +1,14 @@
-import {
-  CHART_S,
-  RULE_CHART_S,
-  type BreakerState,
-  type Snapshot,
-  type SnapshotRule,
-  type SnapshotSecond,
-} from '../snapshot.js';
+import { CHART_S, RULE_CHART_S, type Snapshot, type SnapshotRule, type SnapshotSecond } from '../snapshot.js';
+import type { BreakerState } from '../snapshot-process.js';
 import { SOURCES } from './collector.js';
 import { percentile, sum } from './durations.js';
 import type { ProcessReport, RuleReport } from './process-report.js';
+import type { SeenReport } from './report-reader.js';
+import { worstOf } from './processes.js';
 import { RATE_S } from './rule-counts.js';
 import { mergeFrequent, type CountedElement } from './space-saving.js';
 
 const MOST_SUBJECTS = 10;
-const BAD_TO_WORSE: readonly BreakerState[] = ['closed', 'half-open', 'open'];
 
 /** The figures of a rule in all processes. */
 export interface RuleTotals extends Pick<
@@ -24,52 +19,53 @@ export interface RuleTotals extends Pick<
 }
 
 /** The figures of all processes. */
-export interface Totals extends Pick<Snapshot, 'seconds' | 'latency' | 'shares' | 'servers'> {
+export interface Totals extends Pick<Snapshot, 'seconds' | 'gaps' | 'latency' | 'shares' | 'servers'> {
   readonly rules: ReadonlyMap<string, RuleTotals>;
   /** Results per second of rules that are not in `rules`. */
   readonly uncounted: number;
 }
 
 /** The report of one rule, of one process. */
-interface Part extends RuleReport {
-  readonly second: number;
-  readonly span: number;
-}
+interface Part extends RuleReport, Pick<SeenReport, 'second' | 'span' | 'isCurrent'> {}
 
 /**
- * Adds the reports of processes.
+ * Adds the reports of processes. Those of processes that have ended or are silent count in the seconds until then, but in no
+ * rate of now.
  *
  * @param second the second after the last one to show
  */
-export function totalsOf(reports: readonly ProcessReport[], second: number): Totals {
+export function totalsOf(reports: readonly SeenReport[], second: number): Totals {
   const byRule = new Map<string, Part[]>();
-  for (const { second: end, span, rules } of reports) {
+  for (const { second: end, span, isCurrent, rules } of reports) {
     for (const each of rules) {
-      byRule.set(each.rule, [...(byRule.get(each.rule) ?? []), { ...each, second: end, span }]);
+      byRule.set(each.rule, [...(byRule.get(each.rule) ?? []), { ...each, second: end, span, isCurrent }]);
     }
   }
-  const durations = reports.flatMap((report) => report.durations);
+  const current = reports.filter(({ isCurrent }) => isCurrent);
+  const durations = current.flatMap((report) => report.durations);
   const p50 = percentile(durations, 0.5);
   return {
     seconds: secondsOf(reports, second, CHART_S),
+    gaps: gapsOf(reports, second),
     latency: p50 === undefined ? null : { p50, p99: percentile(durations, 0.99)! },
-    shares: sharesOf(reports),
-    servers: serversOf(reports),
+    shares: sharesOf(current),
+    servers: serversOf(current),
     rules: new Map(Array.from(byRule, ([rule, parts]) => [rule, ruleTotals(parts, second)])),
-    uncounted: sum(reports.map(({ uncounted, span }) => uncounted / span)),
+    uncounted: sum(current.map(({ uncounted, span }) => uncounted / span)),
   };
 }
 
 /** Returns the figures of a rule; those without requests if it has no parts. */
 export function ruleTotals(parts: readonly Part[], second: number): RuleTotals {
-  const rate = (count: (part: Part) => number): number => sum(parts.map((part) => count(part) / part.span));
+  const current = parts.filter(({ isCurrent }) => isCurrent);
+  const rate = (count: (part: Part) => number): number => sum(current.map((part) => count(part) / part.span));
   return {
     allowed: rate(({ allowed }) => sum(allowed.slice(-RATE_S))),
     denied: rate(({ denied }) => sum(denied.slice(-RATE_S))),
     wouldDeny: rate((part) => part.wouldDeny),
     trialDeny: rate((part) => part.trialDeny),
     seconds: secondsOf(parts, second, RULE_CHART_S),
-    byRoute: byRouteOf(parts),
+    byRoute: byRouteOf(current),
     top: mergeFrequent(parts, MOST_SUBJECTS).top,
   };
 }
@@ -86,6 +82,20 @@ function secondsOf(
     if (allowed + denied > 0) seconds.push({ at: at * 1000, allowed, denied });
   }
   return seconds;
+}
+
+/** Returns the times of which no process has reported, from the oldest: `[from, until]` in milliseconds since the epoch. */
+function gapsOf(reports: readonly ProcessReport[], second: number): Snapshot['gaps'] {
+  const known = reports
+    .map((each) => [Math.max(Math.floor(each.since / 1000), each.second - CHART_S), each.second] as const)
+    .sort(([one], [other]) => one - other);
+  const gaps: (readonly [number, number])[] = [];
+  let end = 0;
+  for (const [from, until] of [...known, [second, second] as const]) {
+    if (from > end && from > second - CHART_S) gaps.push([end * 1000, from * 1000]);
+    end = Math.max(end, until);
+  }
+  return gaps;
 }
 
 function byRouteOf(parts: readonly Part[]): SnapshotRule['byRoute'] {
@@ -112,10 +122,9 @@ function sharesOf(reports: readonly ProcessReport[]): Snapshot['shares'] {
 }
 
 function serversOf(reports: readonly ProcessReport[]): Snapshot['servers'] {
-  const worst = new Map<string, BreakerState>();
+  const states = new Map<string, BreakerState[]>();
   for (const [server, state] of reports.flatMap(({ servers }) => servers)) {
-    const known = worst.get(server) ?? 'closed';
-    worst.set(server, BAD_TO_WORSE.indexOf(state) > BAD_TO_WORSE.indexOf(known) ? state : known);
+    states.set(server, [...(states.get(server) ?? []), state]);
   }
-  return Array.from(worst, ([server, state]) => ({ server, state }));
+  return Array.from(states, ([server, each]) => ({ server, state: worstOf(each)! }));
 }

@@ -12,14 +12,65 @@ const BOTTOM = 20;
 const TOP = 8;
 /** Least height for denied requests, in pixels: few of them stay visible beside many allowed ones. */
 const LEAST_DENIED = 22;
+/** Pixels from a label of the axis to the next. */
+const LEAST_APART = 14;
 
-/** Shown instead of the figures of a second. */
-const QUIET = 'No requests in the last two minutes';
+/** The time that a chart shows. */
+interface Span {
+  readonly id: string;
+  /** In words. */
+  readonly text: string;
+  /** Milliseconds of a bar. */
+  readonly step: number;
+  /** Number of bars. */
+  readonly length: number;
+  /** Labels of the axis, evenly apart. */
+  readonly times: readonly string[];
+  /** Formats the time of a bar. */
+  readonly format: (at: number) => string;
+}
 
-const TIMES = ['2 min ago', '90 s', '1 min', '30 s'];
+export const LAST_MINUTES: Span = {
+  id: 'chart',
+  text: 'the last two minutes',
+  step: 1000,
+  length: CHART_S,
+  times: ['2 min ago', '90 s', '1 min', '30 s'],
+  format: clock,
+};
 
-/** Draws allowed requests above the line and denied ones below it, per second, on one scale. */
-export function TrafficChart({ at, seconds, onPoint }: Seconds & { onPoint: (reading: string) => void }) {
+export const LAST_HOUR: Span = {
+  id: 'hour',
+  text: 'the last hour',
+  step: 60_000,
+  length: 60,
+  times: ['1 h ago', '45 min', '30 min', '15 min'],
+  format: (at) => clock(at).slice(0, 5),
+};
+
+/** A mark in the chart, such as a change of a rule. */
+export interface Mark {
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly text: string;
+}
+
+type Item = SnapshotSecond & { readonly fallback?: number };
+
+interface Chart {
+  readonly at: number;
+  readonly span: Span;
+  /** The bars in order. One that is missing is 0 with `gaps`, and otherwise a gap. */
+  readonly items: readonly Item[];
+  readonly gaps?: Snapshot['gaps'];
+  /** Bars after that time are those of one process. */
+  readonly allUntil: number | null;
+  readonly marks?: readonly Mark[];
+  readonly onPoint: (reading: string) => void;
+}
+
+/** Draws allowed requests above the line and denied ones below it, on one scale. Times without figures are hatched. */
+export function TrafficChart({ at, span, items, gaps, allUntil, marks = [], onPoint }: Chart) {
   const svg = useRef<SVGSVGElement>(null);
   const [{ width, height }, setSize] = useState({ width: 0, height: 0 });
   const [pointer, setPointer] = useState<number>();
@@ -32,46 +83,91 @@ export function TrafficChart({ at, seconds, onPoint }: Seconds & { onPoint: (rea
     return () => observer.disconnect();
   }, []);
 
-  const start = chartStart(at, CHART_S);
-  const slot = Math.max(0, width - LEFT) / CHART_S;
+  const { id, step, length } = span;
+  const start = (Math.floor(at / step) + 1 - length) * step;
+  const slot = Math.max(0, width - LEFT) / length;
   const index = pointer === undefined ? -1 : Math.floor((pointer - LEFT) / slot);
-  const isPointed = index >= 0 && index < CHART_S;
-  const pointed = isPointed ? secondAt(seconds, start + index * 1000) : undefined;
-  const quiet = seconds.length === 0 ? QUIET : '';
-  const reading = pointed
-    ? `${clock(pointed.at)}: ${count(pointed.allowed)} allowed, ${count(pointed.denied)} denied`
-    : quiet;
-  useEffect(() => onPoint(reading), [reading]);
+  const isPointed = index >= 0 && index < length;
+  const missing = gaps ?? missingIn(items, start, span);
+  const quiet = items.every(({ allowed, denied }) => allowed + denied === 0) && `No requests in ${span.text}`;
+  const pointed = start + index * step;
+  const reading = isPointed ? readingOf(items, missing, marks, { at: pointed, span }) : undefined;
+  useEffect(() => {
+    if (reading !== undefined || pointer === undefined) onPoint(reading ?? (quiet || ''));
+  }, [reading, quiet]);
 
-  const sum = (of: 'allowed' | 'denied') => count(seconds.reduce((total, each) => total + each[of], 0));
+  const sum = (of: 'allowed' | 'denied') => count(items.reduce((total, each) => total + each[of], 0));
   const room = Math.max(0, height - TOP - BOTTOM);
-  const cursor = { class: 'cursor', x: LEFT + index * slot, y: TOP, width: slot, height: room };
+  const area = (name: string, from: number, until: number) => {
+    const [left, right] = [from, until].map(
+      (time) => LEFT + (Math.min(Math.max(0, time - start), step * length) / step) * slot,
+    ) as [number, number];
+    return right > left && h('rect', { class: name, x: left, y: TOP, width: right - left, height: room });
+  };
   return h(
     'svg',
     {
-      id: 'chart',
+      id,
       ref: svg,
+      class: 'chart',
       role: 'img',
-      'aria-label': `Requests of the last two minutes: ${sum('allowed')} allowed, ${sum('denied')} denied.`,
+      'aria-label': `Requests of ${span.text}: ${sum('allowed')} allowed, ${sum('denied')} denied.${missing.length > 0 ? ' Some figures are missing.' : ''}`,
       viewBox: `0 0 ${width} ${height}`,
       onPointerMove: ({ offsetX }: PointerEvent) => setPointer(offsetX),
       onPointerLeave: () => setPointer(undefined),
     },
-    isPointed && h('rect', cursor),
-    trafficBars({ start, seconds, width, room, slot }),
+    gaps && HATCH, // Both charts use it.
+    missing.map(([from, until]) => area('gap', from, until)),
+    isPointed && area('cursor', pointed, pointed + step),
+    trafficBars({ start, items, span, width, room, slot }),
+    allUntil !== null && area('partial', allUntil, Infinity),
+    marks.map((mark) => area('mark', mark.at, mark.at + (2 * step) / Math.max(slot, 1))),
   );
+}
+
+const HATCH = h(
+  'defs',
+  null,
+  h(
+    'pattern',
+    { id: 'hatch', width: 6, height: 6, patternUnits: 'userSpaceOnUse', patternTransform: 'rotate(45)' },
+    h('path', { d: 'M0 0V6' }),
+  ),
+);
+
+/** Returns the times of bars that are missing. */
+function missingIn(items: readonly Item[], start: number, { step, length }: Span): Snapshot['gaps'] {
+  const known = new Set(items.map((each) => each.at));
+  const times = Array.from({ length }, (_, index) => start + index * step);
+  return times.filter((time) => !known.has(time)).map((time) => [time, time + step] as const);
+}
+
+function readingOf(
+  items: readonly Item[],
+  gaps: Snapshot['gaps'],
+  marks: readonly Mark[],
+  { at, span: { step, format } }: { at: number; span: Span },
+): string {
+  const marked = marks.filter((mark) => mark.at >= at && mark.at < at + step).map(({ text }) => text);
+  const item = items.find((each) => each.at === at);
+  const isMissing = !item && gaps.some(([from, until]) => at >= from && at < until);
+  const { allowed, denied, fallback = 0 } = item ?? { allowed: 0, denied: 0 };
+  const counts = `${count(allowed)} allowed, ${count(denied)} denied${fallback > 0 ? `, ${count(fallback)} by the fallback` : ''}`;
+  return [`${format(at)}: ${isMissing ? 'no figures' : counts}`, ...marked].join('; ');
 }
 
 interface Area {
   readonly start: number;
-  readonly seconds: readonly SnapshotSecond[];
+  readonly items: readonly Item[];
+  readonly span: Span;
   readonly width: number;
   readonly room: number;
   readonly slot: number;
 }
 
-function trafficBars({ start, seconds, width, room, slot }: Area) {
-  const shown = seconds.filter(({ at }) => at >= start);
+function trafficBars({ start, items, span, width, room, slot }: Area) {
+  const { step, length, times } = span;
+  const shown = items.filter(({ at }) => at >= start);
   const most = Math.max(1, ...shown.map(({ allowed }) => allowed));
   const mostDenied = Math.max(0, ...shown.map(({ denied }) => denied));
   const below = Math.max(LEAST_DENIED, (room * mostDenied) / (most + mostDenied));
@@ -79,12 +175,15 @@ function trafficBars({ start, seconds, width, room, slot }: Area) {
   const line = TOP + room - below;
   const path = (of: 'allowed' | 'denied', y: number, sign: number) =>
     bars(shown, (each) => ({
-      x: LEFT + indexOf(each, start) * slot,
+      x: LEFT + ((each.at - start) / step) * slot,
       y,
       width: slot < 4 ? slot : slot - 1,
       height: sign * each[of] * scale,
     }));
-  const levels = niceSteps((line - TOP) / scale).map((value) => ({ y: line - value * scale, value }));
+  const steps = niceSteps((line - TOP) / scale);
+  const levels = steps
+    .slice(steps[0]! * scale < LEAST_APART ? -1 : 0)
+    .map((value) => ({ y: line - value * scale, value }));
   const lowest = line + 1 + mostDenied * scale;
   if (mostDenied > 0 && lowest - line > 14) levels.push({ y: lowest, value: mostDenied });
   const axis = TOP + room + BOTTOM - 4;
@@ -94,11 +193,11 @@ function trafficBars({ start, seconds, width, room, slot }: Area) {
     h('path', { d: `M${LEFT} ${Math.round(y) + 0.5}H${width}` }),
     label(LEFT - 8, y + 4, rate(value)),
   ]);
-  const times = TIMES.map((text, nth) =>
-    label(LEFT + (nth * CHART_S * slot) / TIMES.length, axis, text, 'start'),
+  const labels = times.map((text, nth) =>
+    label(LEFT + (nth * length * slot) / times.length, axis, text, 'start'),
   );
   return [
-    h('g', { class: 'grid' }, grid, times, label(width, axis, 'now')),
+    h('g', { class: 'grid' }, grid, labels, label(width, axis, 'now')),
     h('path', { class: 'allowed', d: path('allowed', line, -1) }),
     h('path', { class: 'denied', d: path('denied', line + 1, 1) }),
   ];
@@ -107,11 +206,6 @@ function trafficBars({ start, seconds, width, room, slot }: Area) {
 /** The position of a second in a chart: 0 is the first. */
 function indexOf({ at }: SnapshotSecond, start: number): number {
   return Math.floor((at - start) / 1000);
-}
-
-/** A second that the server leaves out has no requests. */
-function secondAt(seconds: readonly SnapshotSecond[], at: number): SnapshotSecond {
-  return seconds.find((each) => indexOf(each, at) === 0) ?? { at, allowed: 0, denied: 0 };
 }
 
 const HEIGHT = 24;

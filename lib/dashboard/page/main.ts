@@ -11,6 +11,7 @@ import { Loss } from './loss.js';
 import { NamesButton } from './names.js';
 import { Overview } from './overview.js';
 import { post } from './request.js';
+import { Problems, Processes } from './processes.js';
 import { RulesTable } from './rules-table.js';
 import { SnapshotStream, type Connection } from './stream.js';
 
@@ -60,13 +61,14 @@ function Page() {
         button('Pause', pause, { 'aria-pressed': paused !== undefined }),
       ),
     ),
-    h('p', { id: 'notice', role: 'status', hidden: !snapshot?.problem }, visible(snapshot?.problem ?? '')),
+    h(Problems, { snapshot }),
     h(Loss, { loss: snapshot?.loss ?? null, readOnly: snapshot?.readOnly ?? true }),
     snapshot &&
       h(
         'main',
-        { class: state === 'lost' || state === 'refused' ? 'stale' : '' },
+        { class: state === 'lost' || state === 'refused' || snapshot.allUntil !== null ? 'stale' : '' },
         h(Overview, snapshot),
+        h(Processes, snapshot),
         h(RulesTable, snapshot),
       ),
   );

@@ -1,9 +1,10 @@
 import { h } from 'preact';
 import { useState } from 'preact/hooks';
-import type { Snapshot, SnapshotProcess, SnapshotSecond } from '../snapshot.js';
-import { TrafficChart } from './charts.js';
+import type { Snapshot, SnapshotSecond } from '../snapshot.js';
+import { LAST_HOUR, LAST_MINUTES, TrafficChart } from './charts.js';
 import { clientText } from './elements.js';
-import { count, duration, milliseconds, percent, rate } from './figures.js';
+import { clock, milliseconds, percent, rate } from './figures.js';
+import { STATES } from './processes.js';
 
 /** Seconds whose mean the totals show, as those of the rules do. */
 const RECENT = 10;
@@ -15,16 +16,9 @@ const SHARES = [
   ['fallback', 'Fallback'],
 ] as const;
 
-/** What a breaker's state means for the reader. */
-const STATES = {
-  closed: 'deciding',
-  open: 'breaker open: the fallback decides',
-  'half-open': 'breaker half open: probing',
-} as const;
-
-/** Shows what concerns all rules: traffic, decisions, servers and processes. */
+/** Shows what concerns all rules: traffic, decisions and servers. */
 export function Overview(snapshot: Snapshot) {
-  const { latency, shares, processes, servers, from } = snapshot;
+  const { latency, shares, servers, from } = snapshot;
   const store = { server: from === 'redis' ? 'Redis' : 'Memory of this process', state: 'closed' } as const;
   const part = ([name]: (typeof SHARES)[number]) =>
     h('span', { class: name, style: { flexGrow: String(shares[name]) }, hidden: shares[name] === 0 });
@@ -51,17 +45,15 @@ export function Overview(snapshot: Snapshot) {
     ),
     h(
       'section',
-      { class: 'card', 'aria-labelledby': 'system-title' },
-      h('h2', { id: 'system-title' }, 'System'),
-      h('h3', null, 'Store'),
+      { class: 'card', 'aria-labelledby': 'store-title' },
+      h('h2', { id: 'store-title' }, 'Store'),
       h('ul', { class: 'plain' }, (servers.length > 0 ? servers : [store]).map(serverItem)),
-      h('h3', null, processes.length === 1 ? '1 process' : `${count(processes.length)} processes`),
-      h('ul', { class: 'plain' }, processes.map(processItem)),
     ),
   );
 }
 
-function Traffic({ at, seconds }: Snapshot) {
+function Traffic(snapshot: Snapshot) {
+  const { at, seconds, minutes, gaps, allUntil } = snapshot;
   const [reading, setReading] = useState('');
   const recent = seconds.filter((second) => second.at >= at - 1000 * (RECENT + 1));
   const mean = (of: (second: SnapshotSecond) => number) =>
@@ -75,6 +67,7 @@ function Traffic({ at, seconds }: Snapshot) {
       'div',
       { class: 'card-head' },
       h('h2', { id: 'traffic-title' }, 'Requests per second'),
+      allUntil !== null && h('p', null, `all processes until ${clock(allUntil)}`),
       h('p', { id: 'reading' }, reading),
     ),
     h(
@@ -84,7 +77,8 @@ function Traffic({ at, seconds }: Snapshot) {
       pair('Denied', rate(denied), denied > 0 ? 'denied active' : 'denied', 'total-denied'),
       pair('Share denied', percent(share)),
     ),
-    h(TrafficChart, { at, seconds, onPoint: setReading }),
+    h(TrafficChart, { at, gaps, allUntil, items: seconds, span: LAST_MINUTES, onPoint: setReading }),
+    h(TrafficChart, { at, allUntil, items: minutes, span: LAST_HOUR, onPoint: setReading }),
   );
 }
 
@@ -101,11 +95,4 @@ function serverItem({ server, state }: Snapshot['servers'][number]) {
     clientText(server || 'Redis'),
     text,
   );
-}
-
-function processItem({ id, host, pid, since, seenMs }: SnapshotProcess) {
-  const isSilent = seenMs > 5000;
-  const text = isSilent ? `silent for ${duration(seenMs)}` : `up ${duration(Date.now() - since)}`;
-  const state = h('span', { class: 'state' }, text);
-  return h('li', { key: id, class: isSilent ? 'open' : '' }, clientText(`${host} ${pid}`), state);
 }

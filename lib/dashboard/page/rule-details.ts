@@ -3,7 +3,7 @@ import type { Snapshot, SnapshotField, SnapshotRule } from '../snapshot.js';
 import { openEditor } from './edit-dialog.js';
 import { button, clientText, figure, table, titled } from './elements.js';
 import { visible } from './visible-text.js';
-import { date, rate } from './figures.js';
+import { count, date, rate } from './figures.js';
 import { openFinder } from './find-dialog.js';
 import { openHistory } from './history.js';
 import { useSteadyList } from './steady-list.js';
@@ -15,7 +15,7 @@ export function RuleDetails({ rule, snapshot }: { rule: SnapshotRule; snapshot: 
   const name = visible(rule.rule);
   const [list, routes] = useSteadyList(routesOf(rule), ({ route }) => route);
   const isEditable = live && !readOnly && rule.editable;
-  const texts = [changeText(rule), trialText(rule)];
+  const texts = [changeText(rule), trialText(rule), hourText(rule)];
   return h(
     'div',
     { class: 'details' },
@@ -76,6 +76,10 @@ function exceptionsText({ exceptions }: SnapshotRule): string {
 function trialText({ wouldDeny, trialDeny }: SnapshotRule): string {
   const shadow = wouldDeny > 0 ? `In shadow mode: would deny ${rate(wouldDeny)} per second. ` : '';
   return shadow + (trialDeny > 0 ? `The trial limit would deny ${rate(trialDeny)} per second.` : '');
+}
+
+function hourText({ hour: { allowed, denied } }: SnapshotRule): string {
+  return `Last hour: ${count(allowed)} allowed, ${count(denied)} denied.`;
 }
 
 /** Routes without requests as well. */

@@ -1,5 +1,7 @@
 import type { Redis } from 'ioredis';
+import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
+import type { LuaModule } from '../../../contracts/lua-module.js';
 import { Deadline } from '../breaker/deadline.js';
 import { isUserClient, type RedisConnection } from '../redis-option.js';
 import { firstConnection } from './connection.js';
@@ -70,6 +72,19 @@ export class Control {
    */
   call<Reply>(run: (redis: Redis) => Promise<Reply>): Promise<Reply> {
     return (this.connection ??= this.join()).call(run);
+  }
+
+  /** Runs a script, which is loaded if the server does not have it. */
+  run({ needs, text }: LuaModule, keys: readonly string[], args: readonly unknown[]): Promise<unknown> {
+    const lua = [...needs.map((each) => each.text), text].join('\n');
+    const sha = createHash('sha1').update(lua).digest('hex');
+    const all = [keys.length, ...keys, ...args] as [number, ...string[]];
+    return this.call((redis) =>
+      redis.evalsha(sha, ...all).catch((error: unknown) => {
+        if ((error as Error).message.startsWith('NOSCRIPT')) return redis.eval(lua, ...all);
+        throw error;
+      }),
+    );
   }
 
   close(): void {

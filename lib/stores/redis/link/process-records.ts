@@ -1,10 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import type { Control } from './control.js';
+import { ENDED_MS, idOf, KEPT_MS, MOST_READ, SharedMinutes, type AddedMinute } from './shared-minutes.js';
 
-/** How long a record outlives its last update, in milliseconds. */
-const KEPT_MS = 5000;
-/** Maximum number of processes that are read. */
-const MOST_READ = 256;
+/** How long questions and answers are kept. */
+const ANSWERED_MS = 5000;
+
+/** The record of a process. */
+export interface ProcessRecord {
+  readonly text: string;
+  /** Milliseconds until it expires. */
+  readonly leftMs: number;
+}
 
 /** How long a list outlives its last text: as long as the longest block. */
 const LISTED_MS = 366 * 86_400_000;
@@ -13,8 +19,10 @@ const LISTED_MS = 366 * 86_400_000;
 export interface Records {
   /** A random text that all processes share. */
   readonly secret: string;
-  /** The records of live processes. */
-  readonly texts: readonly string[];
+  /** The records of processes: of those that are alive, and of those that ended lately. */
+  readonly records: readonly ProcessRecord[];
+  /** The minutes that processes have added, as JSON, in the order of the request; `null` if Redis has none. */
+  readonly minutes: readonly (string | null)[];
 }
 
 /** A process that writes ids of denials, or did. */
@@ -38,10 +46,13 @@ export interface Question {
 }
 
 /**
- * Texts that processes publish for one another: a record of each process, which expires when the process has died, and
- * questions with answers. Their heartbeats list the processes. All keys are in one slot of a Cluster, and all commands are among those of the limiter.
+ * Texts that processes publish for one another: a record of each process, minutes that they add up, and questions with
+ * answers. Their heartbeats list the processes. All keys are in one slot of a Cluster, and all commands are among those of
+ * the limiter.
  */
 export class ProcessRecords {
+  /** What processes have counted in each minute. */
+  readonly minutes: SharedMinutes;
   private isPublishing = false;
 
   /**
@@ -52,7 +63,9 @@ export class ProcessRecords {
     private readonly control: Control,
     private readonly key: string,
     private readonly id: string,
-  ) {}
+  ) {
+    this.minutes = new SharedMinutes(control, key);
+  }
 
   /**
    * Publishes the record of this process, unless Redis has not replied to the last one: while Redis hangs, its commands
@@ -77,18 +90,15 @@ export class ProcessRecords {
     return questionIn(text);
   }
 
-  /** Reads the records of all processes. */
-  async read(): Promise<Records> {
-    const [, secret, processes] = await this.control.call((redis) =>
+  /** Reads the records of all processes, and minutes in minutes since the epoch, all in one step. */
+  async read(minutes: readonly number[]): Promise<Records> {
+    const [, secret] = await this.control.call((redis) =>
       Promise.all([
         redis.set(this.keyOf('secret'), randomBytes(32).toString('hex'), 'NX'),
         redis.get(this.keyOf('secret')),
-        redis.zrange(this.key, '0', String(MOST_READ - 1), 'REV'),
       ]),
     );
-    const ids = processes.map((process) => process.split(' ')[0]!);
-    const texts = await this.textsOf('process', ids);
-    return { secret: secret!, texts: texts.filter((text) => text !== null) };
+    return { secret: secret!, ...(await this.recordsAnd(minutes)) };
   }
 
   /** Returns the processes that write ids of denials, and those that did. */
@@ -114,7 +124,7 @@ export class ProcessRecords {
   async ask(text: string): Promise<Question | undefined> {
     const question = { id: randomBytes(8).toString('hex'), text };
     const reply = await this.control.call((redis) =>
-      redis.set(this.keyOf('question'), JSON.stringify(question), 'PX', KEPT_MS, 'NX'),
+      redis.set(this.keyOf('question'), JSON.stringify(question), 'PX', ANSWERED_MS, 'NX'),
     );
     return reply === null ? undefined : question;
   }
@@ -126,7 +136,7 @@ export class ProcessRecords {
   }
 
   async answer({ id }: Question, text: string): Promise<void> {
-    await this.control.call((redis) => redis.set(this.keyOf('answer', id, this.id), text, 'PX', KEPT_MS));
+    await this.control.call((redis) => redis.set(this.keyOf('answer', id, this.id), text, 'PX', ANSWERED_MS));
   }
 
   /** Returns the answers of processes; `null` for one that has not answered yet. */
@@ -155,10 +165,39 @@ export class ProcessRecords {
     await this.control.call((redis) => redis.zrem(this.keyOf('list', name), ...texts));
   }
 
-  /** Removes the record of this process, and ends the access to Redis. */
-  async end(): Promise<void> {
-    await this.remove('process', this.id).catch(() => undefined);
+  /** Adds the last minute of this process, keeps its record as long as the page shows its seconds, and ends the access. */
+  async end(minute: AddedMinute, record: string): Promise<void> {
+    const ended = this.keyOf('ended');
+    const listed = this.control.call((redis) =>
+      Promise.all([
+        redis.rpush(ended, this.id),
+        redis.ltrim(ended, -MOST_READ, -1),
+        redis.pexpire(ended, ENDED_MS),
+      ]),
+    );
+    await Promise.allSettled([this.minutes.add(this.id, minute, record, ENDED_MS), listed]);
     this.control.close();
+  }
+
+  private async recordsAnd(minutes: readonly number[]): Promise<Omit<Records, 'secret'>> {
+    const [alive, ended] = await this.control.call((redis) =>
+      Promise.all([
+        redis.zrange(this.key, '0', String(MOST_READ - 1), 'REV'),
+        redis.lrange(this.keyOf('ended'), 0, -1),
+      ]),
+    );
+    const ids = [...new Set([...alive.map(idOf), ...ended])];
+    const keys = ids.map((id) => this.keyOf('process', id));
+    const all = [...keys, ...minutes.map((minute) => this.keyOf('minute', String(minute)))];
+    if (all.length === 0) return { records: [], minutes: [] };
+    const [texts, ...left] = await this.control.call((redis) =>
+      Promise.all([redis.mget(all), ...keys.map((key) => redis.pttl(key))]),
+    );
+    const records = keys.flatMap((_, index) => {
+      const text = texts[index];
+      return text ? { text, leftMs: left[index]! } : [];
+    });
+    return { records, minutes: texts.slice(keys.length) };
   }
 
   private async textsOf(kind: string, ids: readonly string[]): Promise<readonly (string | null)[]> {

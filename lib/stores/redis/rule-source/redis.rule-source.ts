@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { readOptions, type OptionCheck } from '../../../contracts/options.js';
 import { RateLimitConfigError } from '../../../contracts/rate-limit-config.error.js';
 import { RateLimitConflictError } from '../../../contracts/rate-limit-conflict.error.js';
@@ -197,17 +196,9 @@ export class RedisRuleSource implements RuleSource {
   }
 
   /** Runs a script, which gets the version in force first. */
-  private run({ needs, text }: LuaModule, ...args: (string | number)[]): Promise<unknown> {
-    const lua = [...needs.map((each) => each.text), text].join('\n');
+  private run(script: LuaModule, ...args: (string | number)[]): Promise<unknown> {
     const keys = [this.name, ...['version', 'history', 'inforce', 'kept'].map((name) => this.keyOf(name))];
-    const sha = createHash('sha1').update(lua).digest('hex');
-    const all = [keys.length, ...keys, this.inForce?.version ?? '', ...args] as [number, ...string[]];
-    return this.control.call((redis) =>
-      redis.evalsha(sha, ...all).catch((error: unknown) => {
-        if ((error as Error).message.startsWith('NOSCRIPT')) return redis.eval(lua, ...all);
-        throw error;
-      }),
-    );
+    return this.control.run(script, keys, [this.inForce?.version ?? '', ...args]);
   }
 
   /**

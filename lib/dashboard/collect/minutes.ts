@@ -1,0 +1,105 @@
+import { isFields } from '../../contracts/fields.js';
+
+/** Milliseconds of a minute. */
+export const MINUTE_MS = 60_000;
+/** Number of minutes that the page shows. */
+const KEPT = 60;
+/** Maximum number of rules of which a minute has figures. Results of the others are added up. */
+export const MOST_RULES = 100;
+
+/** Allowed and denied requests. */
+type Outcomes = [allowed: number, denied: number];
+
+/** What was counted in a minute, in the form in which processes share it. */
+export interface MinuteCounts {
+  /** Minutes since the epoch. */
+  readonly minute: number;
+  /** Requests, and how many of them the fallback decided. */
+  readonly all: [allowed: number, denied: number, fallback: number];
+  /** Results by rule. */
+  readonly rules: Record<string, Outcomes>;
+  /** Results of other rules. */
+  readonly others: Outcomes;
+}
+
+export function emptyMinute(minute: number): MinuteCounts {
+  return { minute, all: [0, 0, 0], rules: Object.create(null) as Record<string, Outcomes>, others: [0, 0] };
+}
+
+/** Counts decisions by minute, for the last hour. */
+export class Minutes {
+  /** The minutes that were counted, the oldest first; the last one is not over. */
+  kept: readonly MinuteCounts[] = [];
+  private rulesIn = 0;
+
+  /** Returns the minute of a second. After the clock was set back, that is the last minute. */
+  at(second: number): MinuteCounts {
+    const minute = Math.floor(second / 60);
+    const last = this.kept.at(-1);
+    if (last && last.minute >= minute) return last;
+    const next = emptyMinute(minute);
+    this.kept = [...this.kept.slice(1 - KEPT), next];
+    this.rulesIn = 0;
+    return next;
+  }
+
+  /** Counts a request. */
+  add(second: number, isAllowed: boolean, isFallback: boolean): void {
+    const { all } = this.at(second);
+    all[isAllowed ? 0 : 1] += 1;
+    if (isFallback) all[2] += 1;
+  }
+
+  /** Counts the result of a rule. */
+  addResult(second: number, rule: string, isAllowed: boolean): void {
+    const { rules, others } = this.at(second);
+    let counts = rules[rule];
+    if (!counts && this.rulesIn < MOST_RULES) {
+      counts = rules[rule] = [0, 0];
+      this.rulesIn += 1;
+    }
+    (counts ?? others)[isAllowed ? 0 : 1] += 1;
+  }
+
+  /** Drops a minute and those before, such as when other processes have them. */
+  drop(minute: number): void {
+    this.kept = this.kept.filter((each) => each.minute > minute);
+  }
+}
+
+/** Returns the minutes of the last hour in lists of them, added up, the oldest first. */
+export function mergedMinutes(parts: readonly MinuteCounts[], last: number): readonly MinuteCounts[] {
+  const merged = new Map<number, MinuteCounts>();
+  for (const part of parts) {
+    const { minute } = part;
+    if (minute <= last - KEPT || minute > last) continue;
+    const sum = merged.get(minute) ?? emptyMinute(minute);
+    merged.set(minute, sum);
+    addTo(sum.all, part.all);
+    addTo(sum.others, part.others);
+    for (const [rule, counts] of Object.entries(part.rules)) addTo((sum.rules[rule] ??= [0, 0]), counts);
+  }
+  return [...merged.values()].sort((one, other) => one.minute - other.minute);
+}
+
+/** Returns the minute in a value that another process may have written; `undefined` if there is none. */
+export function readMinute(value: unknown, minute?: number): MinuteCounts | undefined {
+  if (!isFields(value) || !isFields(value['rules'])) return undefined;
+  const read = { minute, ...value } as MinuteCounts;
+  const lists = [read.all, read.others, ...Object.values(read.rules)] as unknown[];
+  const isRight = Number.isInteger(read.minute) && lists.every(isCounts);
+  return isRight ? read : undefined;
+}
+
+function isCounts(value: unknown): boolean {
+  return Array.isArray(value) && value.length >= 2 && value.every(Number.isFinite);
+}
+
+function addTo(sum: number[], part: readonly number[]): void {
+  for (const index of sum.keys()) sum[index]! += part[index] ?? 0;
+}
+
+/** The minutes of the last hour, in minutes since the epoch. */
+export function lastMinutes(last: number): readonly number[] {
+  return Array.from({ length: KEPT }, (_, index) => last - KEPT + 1 + index);
+}
