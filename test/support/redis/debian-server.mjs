@@ -8,7 +8,7 @@ const CACHE = fileURLToPath(new URL('../../../.cache/redis-servers/', import.met
 const KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg';
 
 /** Packages that a server needs in addition to its own. The other dependencies of apt are for an installed system. */
-const NEEDED = /^(lib|zlib|redis|valkey)/;
+const NEEDED = /^(lib(?!js)|zlib|redis|valkey|prometheus$)/;
 
 /**
  * Downloads a server package of Debian or Ubuntu and unpacks it, with its libraries, into a cache folder of the
