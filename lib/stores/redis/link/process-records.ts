@@ -47,7 +47,7 @@ export interface Question {
 
 /**
  * Texts that processes publish for one another: a record of each process, minutes that they add up, and questions with
- * answers. Their heartbeats list the processes. All keys are in one slot of a Cluster, and all commands are among those of
+ * answers. A list has the processes that published last. All keys are in one slot of a Cluster, and all commands are among those of
  * the limiter.
  */
 export class ProcessRecords {
@@ -167,26 +167,15 @@ export class ProcessRecords {
 
   /** Adds the last minute of this process, keeps its record as long as the page shows its seconds, and ends the access. */
   async end(minute: AddedMinute, record: string): Promise<void> {
-    const ended = this.keyOf('ended');
-    const listed = this.control.call((redis) =>
-      Promise.all([
-        redis.rpush(ended, this.id),
-        redis.ltrim(ended, -MOST_READ, -1),
-        redis.pexpire(ended, ENDED_MS),
-      ]),
-    );
-    await Promise.allSettled([this.minutes.add(this.id, minute, record, ENDED_MS), listed]);
+    await this.minutes.add(this.id, minute, record, ENDED_MS).catch(() => undefined);
     this.control.close();
   }
 
   private async recordsAnd(minutes: readonly number[]): Promise<Omit<Records, 'secret'>> {
-    const [alive, ended] = await this.control.call((redis) =>
-      Promise.all([
-        redis.zrange(this.key, '0', String(MOST_READ - 1), 'REV'),
-        redis.lrange(this.keyOf('ended'), 0, -1),
-      ]),
+    const listed = await this.control.call((redis) =>
+      redis.zrange(this.keyOf('writers'), '0', String(MOST_READ - 1), 'REV'),
     );
-    const ids = [...new Set([...alive.map(idOf), ...ended])];
+    const ids = listed.map(idOf);
     const keys = ids.map((id) => this.keyOf('process', id));
     const all = [...keys, ...minutes.map((minute) => this.keyOf('minute', String(minute)))];
     if (all.length === 0) return { records: [], minutes: [] };

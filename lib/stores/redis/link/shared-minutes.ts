@@ -36,13 +36,19 @@ export class SharedMinutes {
     return this.addTo(minute, process, ['', '', 0]);
   }
 
-  /** Returns the records of processes that have not been alive for longer than the page shows their seconds. */
+  /** Returns the records of processes that have not published for longer than the page shows their seconds. */
   left(): Promise<readonly string[]> {
     return this.control.call(async (redis) => {
-      const scored = await redis.zrange(this.key, '0', String(MOST_READ - 1), 'REV', 'WITHSCORES');
+      const scored = await redis.zrange(
+        `${this.key}:writers`,
+        '0',
+        String(MOST_READ - 1),
+        'REV',
+        'WITHSCORES',
+      );
       const [, latest = '0'] = scored;
       const isLeft = (_: string, index: number): boolean =>
-        index % 2 === 0 && Number(latest) - Number(scored[index + 1]) > ENDED_MS * 1000;
+        index % 2 === 0 && Number(latest) - Number(scored[index + 1]) > ENDED_MS;
       const keys = scored.filter(isLeft).map((process) => `${this.key}:process:${idOf(process)}`);
       const texts = keys.length > 0 ? await redis.mget(keys) : [];
       return texts.filter((text) => text !== null);
@@ -64,7 +70,7 @@ export class SharedMinutes {
   }
 }
 
-/** Returns the id of a process in the list of heartbeats. */
+/** Returns the id of a process in the list of those that publish. */
 export function idOf(process: string): string {
-  return process.split(' ')[0]!;
+  return process.split(' ')[1]!;
 }
