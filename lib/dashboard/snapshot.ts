@@ -19,10 +19,7 @@ export interface Snapshot {
   readonly from: 'redis' | 'memory';
   /** What is wrong in any process, the same once. */
   readonly problems: readonly SnapshotProblem[];
-  /**
-   * Until when the figures are those of all processes, in milliseconds since the epoch: those of the others are older while
-   * Redis cannot be read. `null` if they are of now.
-   */
+  /** Until when the figures are of all processes, in milliseconds since the epoch; `null`: of now. Later ones are of one. */
   readonly allUntil: number | null;
   /** Whether the page can change nothing. */
   readonly readOnly: boolean;
@@ -40,8 +37,8 @@ export interface Snapshot {
   readonly seconds: readonly SnapshotSecond[];
   /** The times without a report of any process, in milliseconds since the epoch. */
   readonly gaps: readonly (readonly [from: number, until: number])[];
-  /** Requests of all rules in the minutes of the last hour that are known, the oldest first. */
-  readonly minutes: readonly SnapshotMinute[];
+  /** Requests of all rules in the known minutes of the last hour, and how many the fallback decided, the oldest first. */
+  readonly minutes: readonly (SnapshotSecond & { readonly fallback: number })[];
   /** Duration of decisions in the last 10 seconds, in milliseconds; `null` without decisions. */
   readonly latency: { readonly p50: number; readonly p99: number } | null;
   /** Share of each source in the decisions of the last 10 seconds: from 0 to 1, with the sum 1, or all 0. */
@@ -126,12 +123,6 @@ export interface SnapshotSecond {
   readonly at: number;
   readonly allowed: number;
   readonly denied: number;
-}
-
-/** The requests of one minute. */
-export interface SnapshotMinute extends SnapshotSecond {
-  /** How many of them the fallback decided. */
-  readonly fallback: number;
 }
 
 /** Sources of decisions: the store, cached denials, prefetched permits, and the fallback. */
