@@ -105,6 +105,8 @@ export interface FoundSubject {
   readonly rules: readonly FoundRule[];
   /** Number of the other counters that it can have. */
   readonly unused: number;
+  /** Why authors and reasons of its blocks are missing. */
+  readonly problem?: string;
   readonly restrictions: readonly Restriction[];
 }
 

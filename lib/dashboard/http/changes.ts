@@ -2,10 +2,14 @@ import {
   ForbiddenException,
   Inject,
   Injectable,
+  Logger,
   NotFoundException,
+  ServiceUnavailableException,
   UnprocessableEntityException,
 } from '@nestjs/common';
 import { isFields } from '../../contracts/fields.js';
+import { escaped } from '../../contracts/shown.js';
+import { RateLimitStoreError } from '../../limiter/rate-limit-store.error.js';
 import type { SetOptions } from '../../live/change-options.js';
 import { RateLimitService } from '../../nest/rate-limit.service.js';
 import { DASHBOARD_OPTIONS, type RateLimitDashboardOptions } from '../dashboard.options.js';
@@ -26,6 +30,8 @@ interface Change {
   readonly fields: readonly string[];
   /** Whether it changes nothing, so that a page that is read-only sends it as well. */
   readonly isRead?: true;
+  /** What the author has done with a subject, for the log. */
+  readonly done?: string;
   /** @param by returns the author */
   readonly run: (page: Changes, given: Given, by: () => string) => unknown;
 }
@@ -65,12 +71,14 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   'rules/accept': endOfLoss('accept'),
   'subjects/reset': {
     fields: ['rule', 'subject'],
+    done: 'has reset',
     run: async ({ subjects }, { rule, subject }, by) => ({
       reset: await subjects.reset(text('rule', rule), text('subject', subject), by()),
     }),
   },
   'subjects/block': {
     fields: ['rule', 'subject', 'expires', 'reason'],
+    done: 'has blocked',
     run: ({ subjects }, { rule, subject, expires, reason }, by) =>
       subjects.block(
         text('rule', rule),
@@ -87,6 +95,7 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   },
   'subjects/set': {
     fields: ['rule', 'subject', 'fields', 'reason', 'expires'],
+    done: 'has set an exception of',
     run: async ({ subjects }, { rule, subject, fields, ...options }, by) => ({
       version: await subjects.setException(text('rule', rule), text('subject', subject), fieldsOf(fields), {
         ...options,
@@ -96,11 +105,13 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   },
   'subjects/unblock': {
     fields: ['rule', 'subject'],
+    done: 'has unblocked',
     run: ({ subjects }, { rule, subject }, by) =>
       subjects.unblock(text('rule', rule), text('subject', subject), by()),
   },
   'subjects/unset': {
     fields: ['rule', 'subject'],
+    done: 'has removed the exception of',
     run: ({ subjects }, { rule, subject }, by) =>
       subjects.unsetException(text('rule', rule), text('subject', subject), by()),
   },
@@ -109,6 +120,8 @@ export const CHANGES: Readonly<Record<string, Change>> = {
 /** Carries out the requests of the page that change something, and those about changes. */
 @Injectable()
 export class Changes {
+  private readonly logger = new Logger('RateLimit');
+
   constructor(
     @Inject(RateLimitService) readonly limits: RateLimitService,
     @Inject(SubjectActions) readonly subjects: SubjectActions,
@@ -132,11 +145,32 @@ export class Changes {
     const change = room === 'actions' ? undefined : CHANGES[`${room}/${name}`];
     if (readOnly && !change?.isRead) throw new ForbiddenException('The operations page is read-only.');
     const given = bodyOf(request, change?.fields ?? []);
-    if (change) return change.run(this, given, () => authorOf(request, author));
+    if (change) return this.logged(change, given, () => authorOf(request, author));
     const action = room === 'actions' && actions.find((each) => each.id === name);
     if (!action) throw new NotFoundException('There is no such action.');
     const message = await action.run();
     return typeof message === 'string' ? { message } : {};
+  }
+
+  /** Runs a change, and logs who has changed a subject: by its id, since a log holds no subjects. */
+  private async logged(change: Change, given: Given, by: () => string): Promise<unknown> {
+    const log = (end: string) => {
+      const { rule, subject } = given as { rule: string; subject: string };
+      const author = escaped(by());
+      if (change.done)
+        this.logger.log(
+          `Operations page: "${author}" ${change.done} the subject with the id ${subject} of rule "${escaped(rule)}"${end}`,
+        );
+    };
+    try {
+      const result = await change.run(this, given, by);
+      log('.');
+      return result;
+    } catch (error) {
+      // It may have been done, and the id is one of a subject.
+      if (isUnconfirmed(error)) log(`, with an error: ${escaped((error as Error).message)}`);
+      throw error;
+    }
   }
 
   /** Returns an error as the page may show it: subjects of exceptions are masked like all others. */
@@ -161,6 +195,10 @@ export class Changes {
     const { subjects } = bodyOf(request, ['subjects']);
     return this.unmasking.of(subjects, authorOf(request, this.options.author));
   }
+}
+
+function isUnconfirmed(error: unknown): boolean {
+  return error instanceof RateLimitStoreError || error instanceof ServiceUnavailableException;
 }
 
 /** The options of a change: `limits.rules` checks them. */

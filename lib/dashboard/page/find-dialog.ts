@@ -68,9 +68,10 @@ function Finder({ readOnly, unmask, close }: Rights & { close: () => void }) {
   ];
 }
 
-function foundText({ rules, unused }: FoundSubject): string {
+function foundText({ rules, unused, problem }: FoundSubject): string {
   const used = rules.length === 0 ? 'No rule has counted it' : `${counted(rules.length, 'rule')} counted it`;
-  return `${used}. It has all its permits under ${counted(unused, 'other rule')}.`;
+  const text = `${used}. It has all its permits under ${counted(unused, 'other rule')}.`;
+  return problem === undefined ? text : `${text} Authors and reasons of its blocks are missing. ${problem}`;
 }
 
 function rulesTable(rules: readonly FoundRule[], readOnly: boolean, changed: () => Promise<void>) {

@@ -1,21 +1,23 @@
-import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { Inject, Injectable, ServiceUnavailableException, type OnModuleDestroy } from '@nestjs/common';
 import { isFields } from '../../contracts/fields.js';
 import { after, type Timer } from '../../contracts/timer.js';
 import type { RuleHit } from '../../rules/compiled-rule.js';
-import type { ProcessRecords } from '../../stores/redis/link/process-records.js';
+import type { Listed, ProcessRecords } from '../../stores/redis/link/process-records.js';
 import { ProcessReports } from '../collect/process-reports.js';
 import { subjectText } from './masked.js';
 
 /** Maximum number of blocks in each list: those that end last. */
 const MOST_BLOCKS = 500;
-/** Maximum number of blocks of denials that a process adds at once. */
+/** Maximum number of blocks that a process adds to a list at once, but for those of operators. */
 const MOST_ADDED = 100;
 const ADDED_EVERY_MS = 1000;
 
-/** The lists of blocks. Those of denials may be a flood of clients, which must not replace those of operators. */
-const LISTS = { operations: 'blocks', denials: 'denials' } as const;
+/** The list of blocks of operators. */
+const OPERATIONS = 'blocks';
+/** The lists of blocks. Those of denials and programs may be a flood, which must not replace those of operators. */
+const LISTS = ['denials', 'programs', OPERATIONS] as const;
 
-/** A block of a subject under a rule. Whether it has ended is known to the store only: a reset may have lifted it. */
+/** A block of a subject under a rule. Whether it is in force is known to the store only: a reset may have lifted it. */
 export interface NotedBlock {
   readonly rule: string;
   /** See `subjectText`. */
@@ -27,11 +29,16 @@ export interface NotedBlock {
   readonly at?: number;
 }
 
+/** A block that was read, and when it ends, in milliseconds since the epoch. */
+export interface ListedBlock extends NotedBlock {
+  readonly until: number;
+}
+
 /** Lists the blocks of all processes with the operations page: a block itself is a key of its subject, without an author. */
 @Injectable()
 export class Blocks implements OnModuleDestroy {
   private readonly own = new OwnLists();
-  private readonly begun = new Map<string, number>();
+  private readonly begun = { denials: new Map<string, number>(), programs: new Map<string, number>() };
   private timer: Timer | undefined;
 
   constructor(@Inject(ProcessReports) private readonly processes: ProcessReports) {
@@ -42,30 +49,44 @@ export class Blocks implements OnModuleDestroy {
     this.timer?.stop();
   }
 
-  /** Adds a block that an operation has made. */
+  /**
+   * Adds a block that an operation has made.
+   *
+   * @throws ServiceUnavailableException if Redis did not confirm it
+   */
   async note(block: NotedBlock, forMs: number): Promise<void> {
     const now = Date.now();
     const text = JSON.stringify({ ...block, at: now });
-    await this.lists.addListed(LISTS.operations, [[now + forMs, text]], MOST_BLOCKS);
+    await available(this.lists.addListed(OPERATIONS, [[now + forMs, text]], MOST_BLOCKS));
   }
 
-  /** Returns the blocks that may be in force: those of operations first, each the latest of its subject. */
-  async read(): Promise<readonly NotedBlock[]> {
-    const names = [LISTS.denials, LISTS.operations];
-    const lists = await Promise.all(names.map((name) => this.lists.listed(name, Date.now())));
-    const blocks = lists.flat().flatMap((text) => parsed(text) ?? []);
+  /**
+   * Returns the blocks that may be in force: each the latest of its subject, and those of operations first.
+   *
+   * @throws ServiceUnavailableException if Redis cannot be read
+   */
+  async read(): Promise<readonly ListedBlock[]> {
+    const lists = await available(Promise.all(LISTS.map((name) => this.lists.listed(name, Date.now()))));
+    const blocks = lists.flat().flatMap(([until, text]) => {
+      const block = parsed(text);
+      return block ? [{ ...block, until }] : [];
+    });
     const sorted = blocks.sort((one, other) => (one.at ?? 0) - (other.at ?? 0));
-    return [...new Map(sorted.map((block) => [keyOf(block), block])).values()].reverse();
+    return [...new Map(sorted.map((block) => [blockKey(block), block])).values()].reverse();
   }
 
-  /** Removes blocks that are not in force any more. */
-  async remove(ended: readonly Pick<NotedBlock, 'rule' | 'subject'>[]): Promise<void> {
-    if (ended.length === 0) return;
-    const keys = new Set(ended.map(keyOf));
-    for (const name of Object.values(LISTS)) {
-      const texts = await this.lists.listed(name, 0);
-      const found = texts.filter((text) => keys.has(keyOf(parsed(text) ?? { rule: '', subject: '' })));
-      if (found.length > 0) await this.lists.removeListed(name, found);
+  /**
+   * Removes a block that an operation has ended.
+   *
+   * @throws ServiceUnavailableException if Redis did not confirm it
+   */
+  async remove(ended: Pick<NotedBlock, 'rule' | 'subject'>): Promise<void> {
+    const key = blockKey(ended);
+    const isOf = (block: NotedBlock | undefined) => block !== undefined && blockKey(block) === key;
+    for (const name of LISTS) {
+      const texts = (await available(this.lists.listed(name, 0))).map(([, text]) => text);
+      const found = texts.filter((text) => isOf(parsed(text)));
+      if (found.length > 0) await available(this.lists.removeListed(name, found));
     }
   }
 
@@ -74,21 +95,21 @@ export class Blocks implements OnModuleDestroy {
   }
 
   private noteAll(hits: readonly RuleHit[], forMs: number, by: string | undefined): void {
+    const begun = this.begun[by === undefined ? 'denials' : 'programs'];
     for (const { rule, subject } of hits) {
-      const block = { rule: rule.name, subject: subjectText(subject) };
-      if (by !== undefined) void this.note({ ...block, by }, forMs).catch(() => undefined);
-      else this.begin(JSON.stringify(block), Date.now() + forMs);
+      const text = JSON.stringify({ rule: rule.name, subject: subjectText(subject), by });
+      if (begun.size < MOST_ADDED || begun.has(text)) begun.set(text, Date.now() + forMs);
     }
+    this.timer ??= after(ADDED_EVERY_MS, () => void this.addBegun());
   }
 
-  private begin(block: string, until: number): void {
-    if (this.begun.size < MOST_ADDED) this.begun.set(block, until);
-    this.timer ??= after(ADDED_EVERY_MS, () => {
-      this.timer = undefined;
-      const added = [...this.begun].map(([text, end]) => [end, text] as const);
-      this.begun.clear();
-      void this.lists.addListed(LISTS.denials, added, MOST_BLOCKS).catch(() => undefined);
-    });
+  private async addBegun(): Promise<void> {
+    this.timer = undefined;
+    for (const [name, begun] of Object.entries(this.begun)) {
+      const added = [...begun].map(([text, end]) => [end, text] as const);
+      begun.clear();
+      if (added.length > 0) await this.lists.addListed(name, added, MOST_BLOCKS).catch(() => undefined); // The breaker reports it.
+    }
   }
 }
 
@@ -96,14 +117,16 @@ export class Blocks implements OnModuleDestroy {
 class OwnLists {
   private readonly lists = new Map<string, Map<string, number>>();
 
-  async addListed(name: string, added: readonly (readonly [number, string])[], most: number): Promise<void> {
-    const all = [...(this.lists.get(name) ?? []), ...added.map(([score, text]) => [text, score] as const)];
-    const sorted = [...new Map(all)].sort(([, one], [, other]) => one - other);
+  async addListed(name: string, added: readonly Listed[], most: number): Promise<void> {
+    const all = [...(await this.listed(name, Date.now())), ...added];
+    const latest = new Map(all.map(([end, text]) => [text, end]));
+    const sorted = [...latest].sort(([, one], [, other]) => one - other);
     this.lists.set(name, new Map(sorted.slice(-most)));
   }
 
-  async listed(name: string, from: number): Promise<readonly string[]> {
-    return [...(this.lists.get(name) ?? [])].filter(([, score]) => score >= from).map(([text]) => text);
+  async listed(name: string, from: number): Promise<readonly Listed[]> {
+    const found = [...(this.lists.get(name) ?? [])].filter(([, end]) => end >= from);
+    return found.map(([text, end]) => [end, text]);
   }
 
   async removeListed(name: string, texts: readonly string[]): Promise<void> {
@@ -111,7 +134,15 @@ class OwnLists {
   }
 }
 
-function keyOf({ rule, subject }: Pick<NotedBlock, 'rule' | 'subject'>): string {
+/** @throws ServiceUnavailableException if a list cannot be read or changed */
+function available<Result>(operation: Promise<Result>): Promise<Result> {
+  return operation.catch((error: unknown) => {
+    throw new ServiceUnavailableException(`The list of blocks is not available: ${(error as Error).message}`);
+  });
+}
+
+/** Returns a key of the rule and the subject of a block. */
+export function blockKey({ rule, subject }: Pick<NotedBlock, 'rule' | 'subject'>): string {
   return JSON.stringify([rule, subject]);
 }
 

@@ -58,11 +58,12 @@ export function subjectId(secret: string, rule: string, subject: string): string
   return Buffer.concat([nonce, cipher.getAuthTag(), encrypted]).toString('base64url');
 }
 
-/** Returns the subject of an id; `undefined` if the id is not one of this secret and rule. */
+/** Returns the subject of an id; `undefined` if it is not exactly the id that `subjectId` has returned for it. */
 export function subjectOfId(secret: string, rule: string, id: string): string | undefined {
   const bytes = Buffer.from(id, 'base64url');
   const [nonce, tag] = [bytes.subarray(0, NONCE_BYTES), bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES)];
-  if (tag.length < TAG_BYTES) return undefined;
+  // Decoding ignores what is not base64url, such as line breaks, which must not reach a log.
+  if (tag.length < TAG_BYTES || bytes.toString('base64url') !== id) return undefined;
   try {
     const decipher = createDecipheriv(CIPHER, mac(secret, 'key'), nonce);
     decipher.setAAD(Buffer.from(rule)).setAuthTag(tag);

@@ -8,7 +8,7 @@ import { exceptionKey, type HeldRule } from '../../nest/rules/rule-changes.js';
 import type { TableRule } from '../../nest/rules/rule-table.js';
 import { ProcessReports } from '../collect/process-reports.js';
 import type { FoundRule, FoundSubject, Restriction } from '../snapshot.js';
-import { Blocks, type NotedBlock } from './blocks.js';
+import { blockKey, Blocks, type ListedBlock, type NotedBlock } from './blocks.js';
 import { namedSubject, subjectOfText, subjectText } from './masked.js';
 import { statesOf, type SubjectState } from './subject-states.js';
 
@@ -21,26 +21,26 @@ export class Restrictions {
     @Inject(Blocks) private readonly blocks: Blocks,
   ) {}
 
-  /** Returns all exceptions, and the blocks that are listed and in force. */
+  /**
+   * Returns all exceptions, and the blocks that are listed: not those that have ended, as far as this process can know.
+   *
+   * @throws ServiceUnavailableException if Redis cannot be read
+   */
   async list(): Promise<readonly Restriction[]> {
     const { secret } = await this.processes.all();
     const notes = await this.blocks.read();
     const hits = notes.map((note) => this.blockHits(note));
-    const ends = new Map<string, number>();
-    for (const { hit, blockedMs } of await statesOf(this.limits, hits.flat()))
-      if (blockedMs !== undefined) ends.set(hit.key, blockedMs);
-    const blocked = notes.map((note, index) => {
-      const endsInMs = Math.max(0, ...hits[index]!.map(({ key }) => ends.get(key) ?? 0));
-      return { note, endsInMs };
+    const states = await statesOf(this.limits, hits.flat());
+    const byKey = new Map(states.map((state) => [state.hit.key, state]));
+    const blocks = notes.flatMap((note, index) => {
+      const endsInMs = endOf(
+        note,
+        hits[index]!.map(({ key }) => byKey.get(key)!),
+      );
+      return endsInMs > 0 ? [blockOf(secret, note, endsInMs)] : [];
     });
-    await this.blocks.remove(blocked.flatMap(({ note, endsInMs }) => (endsInMs > 0 ? [] : [note])));
     const exceptions = [...this.limits.programs.table.changes.values()].flatMap((each) => each.exceptions);
-    return [
-      ...exceptions.map((exception) => exceptionOf(secret, exception)),
-      ...blocked
-        .filter(({ endsInMs }) => endsInMs > 0)
-        .map(({ note, endsInMs }) => blockOf(secret, note, endsInMs)),
-    ];
+    return [...exceptions.map((exception) => exceptionOf(secret, exception)), ...blocks];
   }
 
   /**
@@ -59,23 +59,33 @@ export class Restrictions {
       return [hit];
     });
     const states = await statesOf(this.limits, hits);
-    const notes = new Map((await this.blocks.read()).map((note) => [keyOf(note), note]));
+    const { notes, problem } = await this.notes();
     const restrictions = new Map<string, Restriction>();
     const found = states.flatMap((state): readonly FoundRule[] => {
-      const { hit, blockedMs } = state;
+      const { hit } = state;
       const { name, current, dynamic } = rules.get(hit.key)!;
       const exception = current.exceptions?.get(exceptionKey(hit.subject));
       if (exception) restrictions.set(`${name} exception`, exceptionOf(secret, exception));
-      if (blockedMs !== undefined) {
-        const note = { rule: name, subject: subjectText(hit.subject) };
-        restrictions.set(`${name} block`, blockOf(secret, notes.get(keyOf(note)) ?? note, blockedMs));
-      }
+      const block = { rule: name, subject: subjectText(hit.subject), by: 'unknown' };
+      const note = notes.get(blockKey(block));
+      const endsInMs = endOf(note, [state]);
+      if (endsInMs > 0) restrictions.set(`${name} block`, blockOf(secret, note ?? block, endsInMs));
       const isKnown = dynamic.length === 0 && hasFigures(state);
       const isUsed = isKnown && (!state.allowed || state.remaining < state.limit);
-      if (!isUsed && !exception && blockedMs === undefined) return [];
+      if (!isUsed && !exception && endsInMs === 0) return [];
       return [foundRule(secret, name, state, isKnown)];
     });
-    return { rules: found, unused: states.length - found.length, restrictions: [...restrictions.values()] };
+    const unused = states.length - found.length;
+    return { rules: found, unused, restrictions: [...restrictions.values()], ...(problem && { problem }) };
+  }
+
+  /** Returns the listed blocks by their keys, and why there are none if Redis cannot be read. */
+  private async notes(): Promise<{ notes: ReadonlyMap<string, ListedBlock>; problem?: string }> {
+    try {
+      return { notes: new Map((await this.blocks.read()).map((note) => [blockKey(note), note])) };
+    } catch (error) {
+      return { notes: new Map(), problem: (error as Error).message };
+    }
   }
 
   private blockHits({ rule, subject }: NotedBlock): readonly RuleHit[] {
@@ -95,6 +105,13 @@ export function exceptionWithId(
   id: string,
 ): HeldRule | undefined {
   return exceptions.find((each) => exceptionOf(secret, each).subject.id === id);
+}
+
+/** Returns milliseconds until a block ends: by its note if the fallback decides, or this process does not block by the rule. */
+function endOf(note: ListedBlock | undefined, states: readonly SubjectState[]): number {
+  const isKnown = states.length > 0 && states.every(({ fallback }) => fallback === undefined);
+  const noted = isKnown || !note ? 0 : Math.ceil(note.until - Date.now());
+  return Math.max(noted, 0, ...states.map(({ blockedMs = 0 }) => blockedMs));
 }
 
 /** Returns the hit of a subject as a person writes it; `undefined` if the rule counts by other subjects. */
@@ -137,8 +154,4 @@ function foundRule(secret: string, rule: string, state: SubjectState, isKnown: b
     subject: namedSubject(secret, rule, hit.subject),
     figures: isKnown ? { limit, remaining, resetAfterMs, retryAfterMs, allowed } : null,
   };
-}
-
-function keyOf({ rule, subject }: Pick<NotedBlock, 'rule' | 'subject'>): string {
-  return JSON.stringify([rule, subject]);
 }

@@ -1,15 +1,19 @@
-import { Inject, Injectable, UnprocessableEntityException } from '@nestjs/common';
+import {
+  Inject,
+  Injectable,
+  ServiceUnavailableException,
+  UnprocessableEntityException,
+} from '@nestjs/common';
 import { parseDuration, type Duration } from '../../contracts/duration.js';
 import { durationOption } from '../../contracts/options.js';
 import { problem } from '../../contracts/rate-limit-config.error.js';
-import { confirmed } from '../../limiter/rate-limit-store.error.js';
 import type { LiveRuleFields, SetOptions } from '../../live/change-options.js';
 import type { RuleHit } from '../../rules/compiled-rule.js';
 import { type Subject, subjectForPrograms, subjectFromSource } from '../../rules/subject.js';
 import type { TableRule } from '../../nest/rules/rule-table.js';
 import { RateLimitService } from '../../nest/rate-limit.service.js';
 import { ProcessReports } from '../collect/process-reports.js';
-import { Blocks } from './blocks.js';
+import { blockKey, Blocks } from './blocks.js';
 import { subjectOfId, subjectOfText, subjectText } from './masked.js';
 import { exceptionWithId } from './restrictions.js';
 
@@ -49,6 +53,7 @@ export class SubjectActions {
       const found = await this.limits.resetHits(hits.slice(first, first + MOST_RESET));
       hadState ||= found.includes(true);
     }
+    await this.blocks.remove({ rule, subject: subjectText(subject) });
     return (await this.unexcept(rule, subject, by)) || hadState;
   }
 
@@ -64,14 +69,18 @@ export class SubjectActions {
     if (!durationOption.accepts(expires)) {
       throw new UnprocessableEntityException(problem('expires', expires, durationOption.allowed));
     }
+    if (reason !== undefined && reason.length > LONGEST_REASON)
+      throw new UnprocessableEntityException(
+        `reason: has to be a text of up to ${LONGEST_REASON} characters`,
+      );
     const microseconds = parseDuration(expires)!;
     const hits = eachOnce(rules.flatMap((rule) => rule.hitsOf(subject, undefined))).filter(
       (hit) => hit.block && hit.rule.trialOf === undefined,
     );
     if (hits.length > 0) {
       const block = { rule, subject: subjectText(subject), by, ...(reason !== undefined && { reason }) };
-      await confirmed('block', () => this.blocks.note(block, microseconds / 1000));
-      for (const hit of hits) await this.limits.blockHit(hit, microseconds);
+      await this.blockAll(hits, microseconds);
+      await this.blocks.note(block, microseconds / 1000).catch(unlisted);
       return;
     }
     if (!this.limits.rules.source?.write || !rules.every((each) => each.isPlain(subject))) {
@@ -93,13 +102,12 @@ export class SubjectActions {
    */
   async unblock(rule: string, id: string, by: string): Promise<void> {
     const { subject, rules } = await this.find(rule, id);
-    const key = { rule, subject: subjectText(subject) };
-    const notes = await this.blocks.read();
-    const note = notes.find((each) => each.rule === rule && each.subject === key.subject);
-    if (note?.by === undefined) await this.reset(rule, id, by);
+    const block = { rule, subject: subjectText(subject) };
     const hits = eachOnce(rules.flatMap((each) => each.hitsOf(subject, 0))).filter(({ block }) => block);
-    for (const hit of hits) await this.limits.blockHit(hit, SHORTEST_BLOCK);
-    await this.blocks.remove([key]);
+    await this.blockAll(hits, SHORTEST_BLOCK);
+    const note = (await this.blocks.read()).find((each) => blockKey(each) === blockKey(block));
+    if (note && note.by === undefined) await this.reset(rule, id, by);
+    else await this.blocks.remove(block);
   }
 
   /**
@@ -131,6 +139,11 @@ export class SubjectActions {
     return subjectText((await this.find(rule, id)).subject);
   }
 
+  /** Blocks counters: all of them in this process even if Redis does not confirm it. */
+  private async blockAll(hits: readonly RuleHit[], microseconds: number): Promise<void> {
+    await Promise.all(hits.map((hit) => this.limits.blockHit(hit, microseconds)));
+  }
+
   private async find(rule: string, id: string): Promise<{ subject: Subject; rules: readonly TableRule[] }> {
     const { secret } = await this.processes.all();
     const text = subjectOfId(secret, rule, id);
@@ -150,6 +163,10 @@ export class SubjectActions {
     await this.limits.rules.unsetException(rule, excepted, { by });
     return true;
   }
+}
+
+function unlisted(error: Error): never {
+  throw new ServiceUnavailableException(`The subject is blocked, but not in the list. ${error.message}`);
 }
 
 /** Each counter once. */

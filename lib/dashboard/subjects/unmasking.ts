@@ -31,7 +31,7 @@ export class Unmasking {
       if (text !== undefined) return plain(text);
       throw new UnprocessableEntityException('There is no such subject; reload the page.');
     });
-    const ids = listOf(wanted).map(({ rule, id }) => `${id} of rule "${rule}"`);
+    const ids = listOf(wanted).map(({ rule, id }) => `${id} of rule "${escaped(rule)}"`);
     this.logger.log(`Operations page: "${escaped(by)}" has seen the subject with the id ${ids.join(', ')}.`);
     return texts;
   }

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { expect, it } from '@jest/globals';
 import { faultOf } from './fault.js';
 
@@ -18,4 +19,11 @@ it.each([
   ],
 ])('the reply %p is reported with its cause', (message, expected) => {
   expect(faultOf(reply(message), 'a:1').message).toBe(expected);
+});
+
+it('the cause of a fault has no subject', () => {
+  const message = "ERR unknown command 'fcall', with args beginning with: 'decide' 'rl:{203.0.113.7}' ";
+  const command = { name: 'fcall', args: ['decide', 'rl:{203.0.113.7}'] };
+  const { cause } = faultOf(Object.assign(reply(message), { command }), 'a:1');
+  expect(inspect(cause)).not.toContain('203.0.113.7');
 });

@@ -1,6 +1,6 @@
 import { StoreFault, type FaultKind } from '../../../contracts/store-fault.js';
 import { DeadlineError } from './deadline.js';
-import { databaseIn, hideLogin, isError, oneLine, type ReplyError } from '../wire/reply.js';
+import { databaseIn, hideArguments, isError, oneLine, type ReplyError } from '../wire/reply.js';
 
 const RIGHTS = 'see "Access" in docs/operations.md';
 
@@ -76,7 +76,7 @@ export function faultOf(
     new StoreFault(kind, code, message, { cause: error, server: about.of ?? '' });
   if (error instanceof DeadlineError) return fault('timeout', 'TIMEOUT', `${redis}: ${error.message}`);
   if (!isError(error)) return fault('other', 'ERR', `${redis} failed: ${oneLine(String(error))}`);
-  hideLogin(error);
+  hideArguments(error);
   if (/(^|-)WRONGTYPE/.test(error.message)) return fault('key', 'WRONGTYPE', ofAnotherType(redis, about.key));
   if (error.name === 'ReplyError') return faultOfReply(error, redis, fault);
   const { lastNodeError } = error as { lastNodeError?: unknown };

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { LuaModule } from '../../../contracts/lua-module.js';
 import { Deadline } from '../breaker/deadline.js';
+import { hideArguments, isError } from '../wire/reply.js';
 import { isUserClient, type RedisConnection } from '../redis-option.js';
 import { firstConnection } from './connection.js';
 import { ClientFaults, CurrentClient } from './current-client.js';
@@ -31,6 +32,7 @@ class ControlConnection {
     try {
       return await this.deadline.within(run(current.client as unknown as Redis));
     } catch (error) {
+      if (isError(error)) hideArguments(error);
       if (error instanceof Error && error.message.startsWith('MOVED')) this.isSettled = false;
       throw current.connection.isReady ? error : new ClientFaults(current).ofCall('', error);
     }

@@ -12,8 +12,8 @@ export interface ProcessRecord {
   readonly leftMs: number;
 }
 
-/** How long a list outlives its last text: as long as the longest block. */
-const LISTED_MS = 366 * 86_400_000;
+/** A text of a list, after the instant at which it ends, in milliseconds since the epoch. */
+export type Listed = readonly [end: number, text: string];
 
 /** What all processes have published. */
 export interface Records {
@@ -144,25 +144,39 @@ export class ProcessRecords {
     return this.textsOf(`answer:${id}`, processes);
   }
 
-  /** Adds texts to a list of all processes, each with a score. It keeps the texts with the highest scores. */
-  async addListed(name: string, added: readonly (readonly [number, string])[], most: number): Promise<void> {
+  /**
+   * Adds texts to a list of all processes, removes those that have ended, and keeps those that end last. The list expires
+   * with its last text.
+   */
+  async addListed(name: string, added: readonly Listed[], most: number): Promise<void> {
     const key = this.keyOf('list', name);
+    const ended = await this.control.call((redis) => redis.zrange(key, '-inf', `(${Date.now()}`, 'BYSCORE'));
+    if (ended.length > 0) await this.removeListed(name, ended);
     await this.control.call((redis) =>
-      Promise.all([
-        redis.zadd(key, ...added.flat()),
-        redis.zremrangebyrank(key, 0, -(most + 1)),
-        redis.pexpire(key, LISTED_MS),
-      ]),
+      Promise.all([redis.zadd(key, ...added.flat()), redis.zremrangebyrank(key, 0, -(most + 1))]),
     );
+    await this.expire(key);
   }
 
-  /** Returns the texts of a list whose scores are at least `from`, the lowest first. */
-  listed(name: string, from: number): Promise<readonly string[]> {
-    return this.control.call((redis) => redis.zrange(this.keyOf('list', name), from, '+inf', 'BYSCORE'));
+  /** Returns the texts of a list that end at or after an instant, the first to end first. */
+  async listed(name: string, from: number): Promise<readonly Listed[]> {
+    const key = this.keyOf('list', name);
+    const found = await this.control.call((redis) =>
+      redis.zrange(key, from, '+inf', 'BYSCORE', 'WITHSCORES'),
+    );
+    return found.flatMap((text, nth) => (nth % 2 === 0 ? [[Number(found[nth + 1]), text] as const] : []));
   }
 
   async removeListed(name: string, texts: readonly string[]): Promise<void> {
     await this.control.call((redis) => redis.zrem(this.keyOf('list', name), ...texts));
+  }
+
+  /** Lets a list expire with its last text, also if other processes add texts meanwhile. */
+  private async expire(key: string, set = 0): Promise<void> {
+    const [, end] = await this.control.call((redis) => redis.zrange(key, '0', '0', 'REV', 'WITHSCORES'));
+    if (end === undefined || Number(end) <= set) return;
+    await this.control.call((redis) => redis.pexpire(key, Math.max(1, Math.ceil(Number(end) - Date.now()))));
+    await this.expire(key, Number(end));
   }
 
   /** Adds the last minute of this process, keeps its record as long as the page shows its seconds, and ends the access. */
