@@ -28,7 +28,7 @@ export interface RateLimitDashboardOptions {
   readonly author?: (request: unknown) => string;
   /**
    * Whether denials and the requests of denied subjects are recorded, so that `explain` and the page can explain them:
-   * in at most 6 MB of each process.
+   * in less than 14 MB of each process.
    *
    * @default true
    */

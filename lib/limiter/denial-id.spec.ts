@@ -26,6 +26,7 @@ describe('the id of a denial', () => {
     const id = denialIds.of(denialIds.next());
     expect(hasWritten(denialIds.key, id)).toBe(true);
     expect(hasWritten(randomBytes(16), id)).toBe(false);
+    expect(hasWritten(randomBytes(32), id)).toBe(false);
     expect(hasWritten(denialIds.key, id.slice(1))).toBe(false);
     expect(hasWritten(denialIds.key, `${id.slice(0, 11)}${id.endsWith('A') ? 'B' : 'A'}`)).toBe(false);
   });

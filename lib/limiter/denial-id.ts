@@ -58,7 +58,7 @@ export const denialIds = new DenialIds();
 /** Whether the process with a key has written an id. */
 export function hasWritten(key: Buffer, id: string): boolean {
   const given = Buffer.from(id, 'base64url');
-  if (given.length !== ID_BYTES) return false;
+  if (given.length !== ID_BYTES || key.length !== BLOCK) return false;
   const block = Buffer.alloc(BLOCK);
   given.copy(block, 0, 0, NUMBER_BYTES);
   const proof = proofsOf(cipherOf(key), block);

@@ -3,7 +3,7 @@ import { textOf } from '../readme/code-blocks.js';
 import { runScript } from './run-script.js';
 
 /** Names that users may import, besides those of the store interface, which is not stable. */
-const MOST_NAMES = 80;
+const MOST_NAMES = 90;
 
 describe('docs/reference.md', () => {
   it('docs/reference.md is the current output of npm run docs', async () => {
@@ -15,7 +15,7 @@ describe('docs/reference.md', () => {
     expect(report).toBe(textOf('test/compiler/api-report.md'));
   }, 60_000);
 
-  it('the entries of the package, except that of stores, export at most 80 names', () => {
+  it('the entries of the package, except that of stores, export at most 90 names', () => {
     const [, contents = ''] = textOf('test/compiler/api-report.md').split('\n\n- ');
     const names = contents
       .split('\n')

@@ -82,15 +82,18 @@ export class Explanations implements OnModuleInit {
   private async ofOthers(id: string, until: number): Promise<SentDenial | string> {
     const [writers, { reports }] = await Promise.all([this.processes.writers(), this.processes.all()]);
     const found = writers.filter(({ key }) => hasWritten(Buffer.from(key, 'hex'), id));
-    const alive = found.map((each) => each.id).filter((each) => reports.some((report) => report.id === each));
-    const [ended] = found;
-    if (!ended) return hasWritten(denialIds.key, id) ? NOT_RECORDED : UNKNOWN;
-    if (alive.length === 0) return endedAt(ended.seenAt);
+    const [writer] = found;
+    const isOwn = hasWritten(denialIds.key, id);
+    if (!writer) return isOwn ? NOT_RECORDED : UNKNOWN;
+    const ids = found.map((each) => each.id);
     const waitMs = until - performance.now();
-    const answers = await this.questions.ask('explain', id, { ids: alive, waitMs, queueMs: waitMs });
+    const answers = await this.questions.ask('explain', id, { ids, waitMs, queueMs: waitMs });
     const answer = answers.find((text) => text !== null);
     if (typeof answer === 'string') return JSON.parse(answer) as SentDenial;
-    return alive.every((each) => each === this.processes.id) ? NOT_RECORDED : SILENT;
+    if (isOwn) return NOT_RECORDED;
+    return reports.some(({ id: each, isCurrent }) => isCurrent && ids.includes(each))
+      ? SILENT
+      : endedAt(writer.seenAt);
   }
 
   /** Adds the requests that all processes have recorded of the subjects. */
@@ -105,7 +108,8 @@ export class Explanations implements OnModuleInit {
       .catch(() => [null]);
     const others = texts
       .filter((text): text is string => text !== null)
-      .map((text) => JSON.parse(text) as readonly RecordedRequests[]);
+      .map((text) => JSON.parse(text) as readonly RecordedRequests[])
+      .filter((lists) => lists.length === wanted.length); // not the answer of another version
     const all = [this.recorded(wanted), ...others];
     const explained = rules.map((each) => {
       const nth = wanted.findIndex(({ rule }) => rule === each.rule);
@@ -135,7 +139,7 @@ export class Explanations implements OnModuleInit {
 
 function endedAt(at: number): string {
   const time = new Date(at).toISOString().slice(0, 19).replace('T', ' ');
-  return `The process that wrote this id has ended, and its denials ended with it, at ${time} UTC.`;
+  return `The process that wrote this id has reported nothing since ${time} UTC: if it has ended, its denials ended with it.`;
 }
 
 const UNKNOWN = 'No process of this application that is known has written this id.';

@@ -54,6 +54,7 @@ export class ProcessRecords {
   /** What processes have counted in each minute. */
   readonly minutes: SharedMinutes;
   private isPublishing = false;
+  private hasTrimmed = false;
 
   /**
    * @param key the key of the heartbeats, with a hash tag: prefix of all keys
@@ -81,10 +82,12 @@ export class ProcessRecords {
       this.isPublishing = true;
       const replies = Promise.all([
         redis.set(this.keyOf('process', this.id), record, 'PX', KEPT_MS),
-        redis.get(this.keyOf('question')),
+        redis.get(this.keyOf('ask')),
         redis.zadd(writers, Date.now(), `${key} ${this.id}`),
         redis.pexpire(writers, WRITERS_KEPT_MS),
+        ...(this.hasTrimmed ? [] : [redis.zremrangebyrank(writers, 0, -MOST_WRITERS - 1)]),
       ]);
+      this.hasTrimmed = true; // Only a process that begins adds a writer.
       return replies.finally(() => (this.isPublishing = false)); // also after the deadline
     });
     return questionIn(text);
@@ -103,12 +106,8 @@ export class ProcessRecords {
 
   /** Returns the processes that write ids of denials, and those that did. */
   async writers(): Promise<readonly Writer[]> {
-    const key = this.keyOf('writers');
-    const [found] = await this.control.call((redis) =>
-      Promise.all([
-        redis.zrange(key, '0', String(MOST_WRITERS - 1), 'REV', 'WITHSCORES'),
-        redis.zremrangebyrank(key, 0, -MOST_WRITERS - 1),
-      ]),
+    const found = await this.control.call((redis) =>
+      redis.zrange(this.keyOf('writers'), '0', String(MOST_WRITERS - 1), 'REV', 'WITHSCORES'),
     );
     return found.flatMap((member, nth) => {
       const [writer, id] = member.split(' ');
@@ -124,15 +123,15 @@ export class ProcessRecords {
   async ask(text: string): Promise<Question | undefined> {
     const question = { id: randomBytes(8).toString('hex'), text };
     const reply = await this.control.call((redis) =>
-      redis.set(this.keyOf('question'), JSON.stringify(question), 'PX', ANSWERED_MS, 'NX'),
+      redis.set(this.keyOf('ask'), JSON.stringify(question), 'PX', ANSWERED_MS, 'NX'),
     );
     return reply === null ? undefined : question;
   }
 
   /** Makes room for another question. */
   async close({ id }: Question): Promise<void> {
-    const text = await this.control.call((redis) => redis.get(this.keyOf('question')));
-    if (questionIn(text)?.id === id) await this.remove('question');
+    const text = await this.control.call((redis) => redis.get(this.keyOf('ask')));
+    if (questionIn(text)?.id === id) await this.remove('ask');
   }
 
   async answer({ id }: Question, text: string): Promise<void> {
