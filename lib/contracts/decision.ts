@@ -30,6 +30,8 @@ export interface RuleDecision {
   readonly delayMs: number;
   /** The part of the subject in the limit of a rule with `share`. */
   readonly share?: SharePart;
+  /** What a permit counts, if the rule states it. */
+  readonly unit?: string;
   /** `true` for a rule in `mode: 'shadow'` and for a trial limit: reported and not enforced. */
   readonly shadow?: boolean;
   /** Source of this result, if the results of the request have different sources. */

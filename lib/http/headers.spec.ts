@@ -123,6 +123,16 @@ describe('rateLimitHeaders', () => {
     ]);
   });
 
+  it.each([
+    ['content-bytes', '"default";q=100;qu="content-bytes";w=60'],
+    ['tokens', '"default";q=100;w=60'],
+  ])('states a unit that the drafts register, and no other: %s', (unit, policy) => {
+    expect(rateLimitHeaders(answer({ ...ALLOWED, unit }), ['draft-10'])[0]).toEqual([
+      'RateLimit-Policy',
+      policy,
+    ]);
+  });
+
   it('contains no reset time after Retry-After in a denial', () => {
     const long = {
       ...ALLOWED,

@@ -179,10 +179,14 @@ function figures(name: string, rule: RuleDecision, reset: number, suffix = ''): 
   ];
 }
 
+/** The units that the drafts register, besides requests. */
+const QUOTA_UNITS: ReadonlySet<string | undefined> = new Set(['content-bytes', 'concurrent-requests']);
+
 /** Omits `w` for a window under a second, which the draft cannot express. Only `concurrency` rules have no window. */
 function namedPolicy(rule: RuleDecision): string {
-  const policy = `${quoted(rule.rule)};q=${rule.limit}`;
-  if (rule.windowMs === 0) return `${policy};qu="concurrent-requests"`;
+  const unit = rule.windowMs === 0 ? 'concurrent-requests' : rule.unit;
+  const policy = `${quoted(rule.rule)};q=${rule.limit}${QUOTA_UNITS.has(unit) ? `;qu="${unit}"` : ''}`;
+  if (rule.windowMs === 0) return policy;
   return rule.windowMs < 1000 ? policy : `${policy};w=${seconds(rule.windowMs)}`;
 }
 

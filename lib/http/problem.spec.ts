@@ -48,6 +48,10 @@ describe('problemDetails', () => {
     );
   });
 
+  it('names the unit of a rule', () => {
+    expect(detail({ unit: 'tokens' })).toMatch('Rule "login" allows 5 tokens per 1 m; try again in');
+  });
+
   it('asks for less if a request takes more permits than there can be', () => {
     expect(detail({ retryAfterMs: null })).toBe(
       'Rule "login" allows 5 per 1 m; this request takes more at once, so ask for less.',

@@ -105,9 +105,9 @@ function detailOf(decision: Decision): string {
   return `${limits}; ${advice(decision.retryAfterMs, decision.limit > 0)}.`;
 }
 
-function limitOf({ rule, limit, windowMs }: RuleDecision): string {
+function limitOf({ rule, limit, windowMs, unit }: RuleDecision): string {
   const within = windowMs > 0 ? ` per ${format(windowMs)}` : limit > 0 ? ' at a time' : '';
-  return `"${rule}" allows ${limit}${within}`;
+  return `"${rule}" allows ${limit}${unit === undefined ? '' : ` ${unit}`}${within}`;
 }
 
 /** @param isTooLarge whether a request that never fits is one that takes more permits than there can be */

@@ -168,6 +168,7 @@ function ruleDecision({ rule }: RuleHit, result: HitResult, isMixed: boolean): R
   };
   if (nextAfter !== undefined) decision.nextPermitMs = toMilliseconds(nextAfter);
   if (part) decision.share = part;
+  if (rule.unit !== undefined) decision.unit = rule.unit;
   if (rule.shadow) decision.shadow = true;
   if (isMixed) decision.source = source;
   if (fallback) decision.fallback = fallback;

@@ -87,6 +87,7 @@ function recordDecisions(events: RateLimitEvents, meter: Meter): () => void {
         'rate_limit.rule': each.rule,
         'rate_limit.outcome': outcomeOf(each),
         'rate_limit.source': each.source ?? source,
+        ...(each.unit !== undefined && { 'rate_limit.unit': each.unit }),
       };
       callSafely(add, attributes, warn);
     }

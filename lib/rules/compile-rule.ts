@@ -82,6 +82,7 @@ function compileChecked(
     among: sharedAmounts(quota, algorithm),
     bySubject: algorithm.bySubject?.(withWeights(quota, weightName)) as CompiledRule['bySubject'],
     cost,
+    unit: rule.unit,
     maxWaitMs: rule.maxWait === undefined ? undefined : parseDuration(rule.maxWait)! / 1000,
     queues: algorithm.queues === true,
     prefetch: compilePrefetch(rule, algorithm, parameters, capacity, path),

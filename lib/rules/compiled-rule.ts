@@ -82,6 +82,8 @@ export interface CompiledRule extends Amounts {
   /** Returns the parameters of a subject by its text and `subjectNumber`, if all subjects of the rule have one state. */
   readonly bySubject?: ((subject: string, number: number) => Parameters) | undefined;
   readonly cost: number;
+  /** What a permit counts; absent for requests. */
+  readonly unit?: string | undefined;
   /** Longest wait for permits, in milliseconds; absent without `maxWait`. */
   readonly maxWaitMs?: number | undefined;
   /** Whether the algorithm can allow a request with a delay. */

@@ -43,6 +43,10 @@ export const RULE_FIELDS = {
     },
   },
   cost: COUNT,
+  unit: {
+    allowed: 'a word of 1 to 32 letters, digits and hyphens',
+    accepts: (value) => typeof value === 'string' && /^[a-z][a-z\d-]{0,31}$/i.test(value),
+  },
   block: {
     ...durationOption,
     allowed: `${durationOption.allowed}; or "manual"`,

@@ -26,6 +26,12 @@ export interface RuleBase {
    */
   readonly cost?: number;
   /**
+   * What a permit counts, a word such as `'tokens'` or `'cents'`, in problem details, metrics and on the operations page.
+   * Headers of the drafts have `'content-bytes'` only, which is registered.
+   * @default 'requests'
+   */
+  readonly unit?: string;
+  /**
    * How long a denial blocks the subject. Requests during a block do not extend it. `'manual'`: only `block()`
    * blocks.
    * @default no block

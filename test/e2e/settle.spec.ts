@@ -284,6 +284,16 @@ describe.each(SETUPS)(
       expect(await taken('calls')).toBe(1);
     });
 
+    it('asks for less, in its unit, when the estimate alone is above the limit', async () => {
+      const { get } = await start({ unit: 'tokens', cost: () => LIMIT + 1 });
+      const { status, body } = await get('/value');
+      expect(status).toBe(429);
+      expect(JSON.parse(body)).toMatchObject({
+        detail: 'Rule "tokens" allows 1000 tokens per 1 m; this request takes more at once, so ask for less.',
+        retryAfterMs: null,
+      });
+    });
+
     it('settles a rule whose estimate is 0, without a warning', async () => {
       const { get, untilTaken, logs } = await start({ cost: 0 });
       await get('/value');

@@ -28,7 +28,7 @@ export const ALLOWED = {
 } as const;
 
 const FIELDS =
-  'name, algorithm, limit, cost, block, mode, per, onStoreError, maxWait, trial, by, scope, onMissingSubject, count, settle, onError, plans, plan, skipIf, allowList, ipv6Prefix';
+  'name, algorithm, limit, cost, unit, block, mode, per, onStoreError, maxWait, trial, by, scope, onMissingSubject, count, settle, onError, plans, plan, skipIf, allowList, ipv6Prefix';
 
 /** The fields of a rule on a route, by its algorithm. */
 export const FIELDS_OF = Object.fromEntries(

@@ -65,6 +65,7 @@ export interface LayeredRule {
 const INHERITED: readonly string[] = [
   'name',
   'cost',
+  'unit',
   'by',
   'scope',
   'onMissingSubject',
@@ -184,6 +185,7 @@ function plansOf(rule: RuleFields, given: RuleFields): { readonly plans?: RuleFi
 const DEFAULTS: RuleFields = {
   algorithm: DEFAULT_ALGORITHM,
   onMissingSubject: 'ip',
+  unit: 'requests',
   mode: 'enforce',
   per: 'cluster',
   ipv6Prefix: 64,
