@@ -64,6 +64,7 @@ export {
   type DecisionEvent,
   type StoreErrorEvent,
   type BreakerEvent,
+  type ThresholdEvent,
 } from './limiter/events.js';
 export { recordMetrics } from './limiter/metrics.js';
 export { RateLimitHealth, type RateLimitHealthResult } from './nest/rate-limit.health.js';

@@ -15,8 +15,20 @@ export interface Counter {
   readonly parameters: Parameters;
   /** The block of the subject, for a rule that can block. It is read before the algorithm decides. */
   readonly block?: Block | undefined;
+  /** The thresholds of the rule, if it has any. The store reports each crossing once for all processes. */
+  readonly alerts?: Alerts | undefined;
   /** The entry in which a store in the process last found the state. Only that store reads it, and checks that it holds it. */
   entry?: object | undefined;
+}
+
+/** Thresholds of a counter, which are reported when a charge crosses them. */
+export interface Alerts {
+  /** The most permits that are left when each threshold is crossed; -1 if these are fewer than the cost of the charge. */
+  readonly levels: readonly number[];
+  /** How long a crossing is not reported again, in microseconds; 0 until the full limit is available. */
+  readonly keptFor: number;
+  /** Receives the index of a threshold that was crossed, and the permits that are left. */
+  readonly crossed: (index: number, remaining: number) => void;
 }
 
 /** The block of a subject: its key and its duration. */

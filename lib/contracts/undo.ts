@@ -14,7 +14,8 @@ export function adjustmentOf(hit: Hit, result: HitResult, kind: Adjustment['kind
   const { now, resetAfter, source, share, chargedAt = now } = result;
   const parameters = share?.parameters ?? hit.parameters;
   const receipt = hit.lease ?? now + resetAfter;
-  return { key, algorithm, block, cost, parameters, kind, receipt, chargedAt, source };
+  const alerts = share ? undefined : hit.alerts; // Levels of the whole limit.
+  return { key, algorithm, block, alerts, cost, parameters, kind, receipt, chargedAt, source };
 }
 
 /** Whether an adjustment has no effect once its counter was reset. A lease needs no such check: its name is deleted. */

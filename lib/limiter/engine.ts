@@ -12,7 +12,7 @@ import { Keys } from '../rules/keys.js';
 import type { Adjusts } from './abandoned-requests.js';
 import { isPaid, DecidedHit, decisionOf } from './decision.js';
 import { RateLimitEvents } from './events.js';
-import type { Leases } from './leases.js';
+import type { Held, Leases } from './leases.js';
 import type { EngineOptions, RefundOptions } from './rate-limiter.options.js';
 import { Permit } from './permit.js';
 import { parts } from './parts.js';
@@ -57,6 +57,8 @@ export class Engine {
     this.base = store;
     this.keys = new Keys(prefix, store.clock);
     const { keys, events } = this;
+    keys.crossed = ({ name, capacity }, subject, threshold, remaining) =>
+      events.crossed({ rule: name, threshold, limit: capacity, remaining }, subject);
     const failed = (error: unknown, call: StoreCall): void => events.storeFailed(error, call);
     // While a circuit breaker is open, a failed heartbeat is not reported again.
     const uncounted = (error: unknown): void => {
@@ -313,14 +315,6 @@ export class Engine {
     this.events.decided(hits, { decision, durationMs: performance.now() - startedAt, context });
     return decision;
   }
-}
-
-/** Permits that are held. */
-export interface Held {
-  /** Aborts if the permits are lost. */
-  readonly signal: AbortSignal;
-  /** Ends the renewals, and returns the adjustments that release the permits. */
-  readonly end: () => readonly Adjustment[];
 }
 
 /** The request is decided without waiting. */

@@ -8,7 +8,7 @@ import { storeFaultOf, type StoreCall, type StoreFault } from '../contracts/stor
 import { callSafely } from '../contracts/thenable.js';
 import type { RuleHit } from '../rules/compiled-rule.js';
 import { oneOf } from '../rules/rule-fields.js';
-import { subjectForPrograms, type EventSubject } from '../rules/subject.js';
+import { subjectForPrograms, type EventSubject, type Subject } from '../rules/subject.js';
 import { ServerStates } from './server-state.js';
 
 /** A request was decided. */
@@ -21,6 +21,20 @@ export interface DecisionEvent<Context = unknown> {
   readonly durationMs: number;
   /** The `ExecutionContext` of the request; absent for an operation of a program. */
   readonly context?: Context | undefined;
+}
+
+/** A charge has crossed a threshold of a rule. */
+export interface ThresholdEvent {
+  /** Name of the rule. */
+  readonly rule: string;
+  /** The fraction in `alerts` of the rule. */
+  readonly threshold: number;
+  /** The subject, as operations of programs take it. */
+  readonly subject: EventSubject;
+  /** The limit, or the burst if the rule has one. */
+  readonly limit: number;
+  /** Permits left after the charge. */
+  readonly remaining: number;
 }
 
 /** A call to the store failed. */
@@ -54,6 +68,11 @@ export interface RateLimitEventMap<Context = unknown> {
    * blocks and held permits start again.
    */
   readonly dataLost: { readonly server: string };
+  /**
+   * Emitted when a charge crosses a threshold in `alerts` of a rule: once per window for all processes, while Redis cannot
+   * decide for each process.
+   */
+  readonly threshold: ThresholdEvent;
 }
 
 /** Receives every decision. It must not throw. */
@@ -86,6 +105,7 @@ export class RateLimitEvents<Context = unknown> {
     storeError: new Set(),
     breaker: new Set(),
     dataLost: new Set(),
+    threshold: new Set(),
   };
   private readonly ofDenials = new Set<RateLimitListener<'decision', Context>>();
   private readonly servers = new ServerStates();
@@ -200,6 +220,12 @@ export class RateLimitEvents<Context = unknown> {
   /** @internal */
   dataLost(server: string): void {
     this.emit('dataLost', { server });
+  }
+
+  /** @internal */
+  crossed(event: Omit<ThresholdEvent, 'subject'>, subject: Subject): void {
+    if (this.listeners.threshold.size > 0)
+      this.emit('threshold', { ...event, subject: subjectForPrograms(subject) });
   }
 
   private follow(): void {

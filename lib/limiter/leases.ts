@@ -15,6 +15,14 @@ const MOST_BOUNDED = 10_000;
 /** How long a lease of a reservation is renewed. */
 const LONGEST_MS = 86_400_000;
 
+/** Permits that are held. */
+export interface Held {
+  /** Aborts if the permits are lost. */
+  readonly signal: AbortSignal;
+  /** Ends the renewals, and returns the adjustments that release the permits. */
+  readonly end: () => readonly Adjustment[];
+}
+
 /** Renews leases. Returns for each whether it still existed; `undefined` if that is unknown. Never rejects. */
 type Renew<Held> = (renewals: readonly Held[]) => Promise<readonly (boolean | undefined)[]>;
 

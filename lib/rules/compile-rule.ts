@@ -4,7 +4,14 @@ import type { FairShare } from '../algorithms/fair-share-option.js';
 import type { Prefetch } from '../algorithms/prefetch-option.js';
 import { FOR_LARGE_LIMITS } from '../algorithms/known.js';
 import { parseDuration } from '../contracts/duration.js';
-import { amountsOf, sharedAmounts, type CompiledPrefetch, type CompiledRule } from './compiled-rule.js';
+import {
+  amountsOf,
+  levelsOf,
+  sharedAmounts,
+  type CompiledPrefetch,
+  type CompiledRule,
+  type Thresholds,
+} from './compiled-rule.js';
 import { readFields } from '../contracts/options.js';
 import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import {
@@ -87,6 +94,7 @@ function compileChecked(
     queues: algorithm.queues === true,
     prefetch: compilePrefetch(rule, algorithm, parameters, capacity, path),
     block: block === 'manual' ? 0 : parseDuration(block),
+    thresholds: rule.alerts && compileAlerts(rule, rule.alerts, quota, algorithm, capacity, path),
     shadow: rule.mode === 'shadow',
     perInstance: rule.per === 'instance',
     onStoreError: rule.onStoreError,
@@ -122,6 +130,21 @@ function compilePrefetch(
   };
 }
 
+function compileAlerts(
+  rule: AnyRule,
+  at: readonly number[],
+  { calendar, window }: Quota,
+  { leases }: Pick<AnyDefinition, 'leases'>,
+  capacity: number,
+  path: string,
+): Thresholds {
+  const fields = { ...rule } as Readonly<Record<string, unknown>>;
+  const other = leases ? rule.algorithm : ['share', 'prefetch'].find((field) => fields[field] !== undefined);
+  if (other !== undefined)
+    throw new RateLimitConfigError([problem(`${path}.alerts`, at, `none with ${other}`)]);
+  return { at, levels: levelsOf({ at }, capacity), keptFor: calendar ? 0 : window };
+}
+
 /** Returns the rule with its window in microseconds. */
 function quotaOf(rule: AnyRule, definition: AnyDefinition): Quota {
   if (definition.leases) return { ...rule, window: 0 };
@@ -149,7 +172,7 @@ function compileTrial(
   if (trial === undefined) return undefined;
   const problems = fieldProblems((field) => `${path}.trial.${field}`, { ...trial }, TRIAL_FIELDS);
   if (problems.length > 0) throw new RateLimitConfigError(problems);
-  const rule = { ...live, ...trial, mode: 'shadow' } as AnyRule;
+  const rule = { ...live, ...trial, mode: 'shadow', alerts: undefined } as AnyRule;
   const { name: trialOf = DEFAULT_RULE_NAME } = live;
   return { ...compileRule(rule, `${path}.trial`, weightName), name: `${trialOf}?`, trialOf };
 }

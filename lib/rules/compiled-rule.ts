@@ -4,7 +4,7 @@ import { toMicroseconds } from '../contracts/clock.js';
 import type { Parameters, Algorithm } from '../contracts/algorithm.js';
 import type { AnyDefinition } from './rule-fields.js';
 import type { OnStoreError } from './rule.js';
-import type { Hit } from '../contracts/store.js';
+import type { Alerts, Hit } from '../contracts/store.js';
 import type { MaybePromise } from '../contracts/thenable.js';
 import type { Subject } from './subject.js';
 
@@ -64,6 +64,20 @@ export interface CompiledPrefetch {
   readonly spendBy: (nth: number, taken: TakenAhead) => number;
 }
 
+/** The thresholds of a compiled rule. */
+export interface Thresholds extends Pick<Alerts, 'levels' | 'keptFor'> {
+  /** Fractions of the limit. */
+  readonly at: readonly number[];
+}
+
+/** Differences of fractions below this are those of floating-point numbers. */
+const TINY = 1e-9;
+
+/** Returns the levels of `Alerts` for a capacity. */
+export function levelsOf({ at }: Pick<Thresholds, 'at'>, capacity: number): number[] {
+  return at.map((fraction) => (fraction === 1 ? -1 : capacity - Math.ceil(capacity * (fraction - TINY))));
+}
+
 /** The values that a request determined for its rule: what its functions returned, its plan, or its exception. */
 export type Resolved = Readonly<Record<string, unknown>>;
 
@@ -92,6 +106,8 @@ export interface CompiledRule extends Amounts {
   readonly prefetch?: CompiledPrefetch | undefined;
   /** How long a denial blocks the subject, in microseconds; 0 if only `block()` does; absent without `block`. */
   readonly block?: number | undefined;
+  /** The thresholds, if the rule has `alerts`. */
+  readonly thresholds?: Thresholds | undefined;
   readonly shadow: boolean;
   readonly perInstance: boolean;
   /** The fallback of the rule; absent if that of the limiter applies. */

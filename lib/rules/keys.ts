@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Parameters } from '../contracts/algorithm.js';
-import { type CompiledRule, costOfRule, type Cost, type RuleHit } from './compiled-rule.js';
+import { type CompiledRule, costOfRule, type Cost, type RuleHit, type Thresholds } from './compiled-rule.js';
 import { digest, digestIn, joined, type Subject, copyOf, copyOfText } from './subject.js';
-import { MOST_KEYS } from '../contracts/store.js';
+import { type Alerts, MOST_KEYS } from '../contracts/store.js';
 import type { Clock } from '../contracts/clock.js';
 import { KeyedRule, CacheLimit } from './keyed-rule.js';
 import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
@@ -129,6 +129,8 @@ export class Keys {
   /** Limits what all rules cache together. */
   readonly cacheLimit = new CacheLimit();
   private leases = 0;
+  /** Receives each threshold, as a fraction, that a subject has crossed. */
+  crossed: ((rule: CompiledRule, subject: Subject, threshold: number, remaining: number) => void) | undefined;
 
   /**
    * @param clock an estimate of the store's time, for rules whose parameters depend on it
@@ -166,6 +168,13 @@ export class Keys {
     return new KeyedRule(hitsOf, isLasting ? this.cacheLimit : undefined);
   }
 
+  private alertsOf(rule: CompiledRule, { at, ...levels }: Thresholds, subject: Subject): Alerts {
+    return {
+      ...levels,
+      crossed: (index, remaining) => this.crossed?.(rule, subject, at[index]!, remaining),
+    };
+  }
+
   /** Returns a key that all processes share and that belongs to no subject. */
   shared(name: string): string {
     return `${this.prefix}{${name}}`;
@@ -196,6 +205,7 @@ export class Keys {
       cost,
       shadow,
       entry: undefined,
+      alerts: rule.thresholds && this.alertsOf(rule, rule.thresholds, kept),
       lease: algorithm.leases ? `${this.instance}-${++this.leases}` : undefined,
     };
   }

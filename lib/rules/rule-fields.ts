@@ -18,6 +18,8 @@ export { integer };
 
 const COUNT = integer(0, 1e9);
 
+const MOST_ALERTS = 8;
+
 /** Checks that a value is one of several words. */
 export function oneOf(...words: readonly string[]): OptionCheck {
   return {
@@ -61,6 +63,13 @@ export const RULE_FIELDS = {
     accepts: (value) => isFields(value) && ('limit' in value || 'window' in value),
     read: (value) =>
       isFields(value) && 'limit' in value ? { ...value, limit: readCount(value['limit']) } : value,
+  },
+  alerts: {
+    allowed: `a list of 1 to ${MOST_ALERTS} different fractions above 0 and up to 1, such as [0.8, 1]`,
+    accepts: (value) =>
+      Array.isArray(value) &&
+      new Set(value).size === Math.min(Math.max(1, value.length), MOST_ALERTS) &&
+      value.every((each) => typeof each === 'number' && each > 0 && each <= 1),
   },
 } as const satisfies Record<string, OptionCheck>;
 

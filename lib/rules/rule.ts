@@ -64,6 +64,13 @@ export interface RuleBase {
    * @default no trial limit
    */
   readonly trial?: Trial;
+  /**
+   * Fractions of the limit that emit the event `threshold` when a charge crosses them, once per window for all processes:
+   * 1 to 8, above 0 and up to 1, which means that fewer permits are left than the request took. Not with `concurrency`,
+   * `share` and `prefetch`.
+   * @default none
+   */
+  readonly alerts?: readonly number[];
 }
 
 /** The fields in which a trial limit differs from its rule: one or both of them. */
@@ -131,7 +138,8 @@ type Chosen<Name extends AlgorithmName> = {
   [Each in Name]: { readonly algorithm: Each } & None<Exclude<keyof AnyOptions, keyof OptionsOf<Each>>> &
     (
       | (Omit<OptionsOf<Each>, LoneOption<Each>> & None<LoneOption<Each>>)
-      | (Pick<OptionsOf<Each>, LoneOption<Each>> & None<Exclude<keyof OptionsOf<Each>, LoneOption<Each>>>)
+      | (Pick<OptionsOf<Each>, LoneOption<Each>> &
+          None<Exclude<keyof OptionsOf<Each>, LoneOption<Each>> | 'alerts'>)
     );
 }[Name];
 
@@ -144,7 +152,7 @@ export type NotOfLeases = (typeof NOT_OF_LEASES)[number];
 
 /** An algorithm with its options. Options of other algorithms do not compile. */
 export type AlgorithmChoice =
-  NoChoice | Chosen<Exclude<AlgorithmName, LeaseName>> | (Chosen<LeaseName> & None<NotOfLeases>);
+  NoChoice | Chosen<Exclude<AlgorithmName, LeaseName>> | (Chosen<LeaseName> & None<NotOfLeases | 'alerts'>);
 
 type Choose<Name extends AlgorithmName> = RuleBase & Chosen<Name>;
 
@@ -152,7 +160,7 @@ type Choose<Name extends AlgorithmName> = RuleBase & Chosen<Name>;
 type DefaultRule = Windowed & RuleBase & NoChoice;
 
 /** A rule for `hold`: its permits are held until they are released. */
-export type ConcurrencyRule = Choose<LeaseName> & None<'window'>;
+export type ConcurrencyRule = Choose<LeaseName> & None<'window' | 'alerts'>;
 
 /** Any rule. Without `algorithm` it is a `sliding-window-log`, with a limit of at most 10,000. */
 export type AnyRule =

@@ -102,6 +102,23 @@ describe('the traffic with Redis', () => {
     expect(writes).toEqual([]);
   });
 
+  it('a rule with alerts writes as one without, and a key more when a charge crosses a threshold', async () => {
+    const rules = plainRules({ limit: 5, windowMs: WEEK });
+    const namesOf = async (rule: Rule, subject: string, cost: number): Promise<readonly string[]> =>
+      (await recordScriptWrites(server.url, () => limiter.consume(rule, subject, { cost }))).map(
+        ({ name }) => name,
+      );
+    for (const rule of rules) {
+      const alerted = { ...rule, name: `${rule.name} with alerts`, alerts: [0.8] } as Rule;
+      expect(await namesOf(alerted, 'ann', 2)).toEqual(await namesOf(rule, 'ann', 2));
+      const plain = await namesOf(rule, 'ann', 2);
+      expect([...(await namesOf(alerted, 'ann', 2))].sort()).toEqual([...plain, 'set'].sort());
+      const keys = await redis.keys(`rl:{ann}:${rule.name}*:alert:*`);
+      expect(keys).toEqual([expect.stringMatching(/with alerts.*:alert:1$/)]);
+      expect(await redis.pttl(keys[0]!)).toBeGreaterThan(0);
+    }
+  });
+
   it('a store continues its counters after the server lost its functions and scripts', async () => {
     const rules = plainRules({ limit: 40, windowMs: WEEK });
     const admitted: boolean[] = [];

@@ -17,6 +17,7 @@ import { allOrNothingContract } from './all-or-nothing.contract.js';
 import { everyAlgorithmContract } from './every-algorithm.contract.js';
 import { benches, type CreateStore } from './limiter-bench.js';
 import { steadyPaceContract } from './steady-pace.contract.js';
+import { thresholdsContract } from './thresholds.contract.js';
 import { timelinesContract } from './timelines.contract.js';
 import { subjectsContract } from './subjects.contract.js';
 
@@ -38,6 +39,7 @@ export function storeContract(name: string, createStore: CreateStore): void {
     reservationContract(bench);
     costByRuleContract(bench);
     budgetContract(bench);
+    thresholdsContract(bench);
     debtContract(bench);
     acquireContract(bench);
     leakyQueueContract(bench);

@@ -56,6 +56,30 @@ describe('while the store cannot decide', () => {
     expect(await left()).toEqual([130, 0]);
   });
 
+  it('a threshold is told once per process, of its share, while the store cannot decide', async () => {
+    const [one, two] = lost();
+    const reports: string[] = [];
+    for (const [nth, { events }] of [one, two].entries())
+      events.on('threshold', ({ threshold, remaining }) =>
+        reports.push(`${nth}: ${threshold}, ${remaining}`),
+      );
+    const alerted: Rule = { ...queue, alerts: [0.5] };
+    for (const limiter of [one, one, two]) expect((await limiter.consume(alerted, 'ann')).allowed).toBe(true);
+    expect(reports).toEqual(['0: 0.5, 1', '1: 0.5, 1']);
+  });
+
+  it('a reservation holds a permit of the share, and releases it after the store has recovered', async () => {
+    const [one] = lost();
+    const rules = [{ ...queue, name: 'tokens' }, seats] as const;
+    const budget = await one.reserve(rules, 'ann', { cost: { tokens: 1 } });
+    const held = async () => (await one.peek(seats, 'ann', { cost: 0 })).remaining;
+    expect([budget.decision.source, await held()]).toEqual(['fallback', 1]);
+    fleet.store.isGone = false;
+    expect(await budget.settle({ tokens: 1 })).toBe(true);
+    fleet.loseStore();
+    expect(await held()).toBe(2);
+  });
+
   it('refund returns permits of the fallback, even after the store has recovered', async () => {
     const [one] = lost();
     const decision = await one.consume(rule, 'ann');

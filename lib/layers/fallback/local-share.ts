@@ -2,7 +2,7 @@ import { UNCOUNTED_RETRY_MS } from '../../contracts/decision.js';
 import type { Adjustment, Counter, DecideOptions, HitResult, Share } from '../../contracts/store.js';
 import type { BaseStore } from '../../contracts/base-store.js';
 import { parametersOfSubject } from '../../rules/keys.js';
-import type { RuleHit } from '../../rules/compiled-rule.js';
+import { levelsOf, type RuleHit } from '../../rules/compiled-rule.js';
 
 /** The `retryAfter` of a request that only the store can allow, in microseconds. */
 export const RETRY_AFTER = UNCOUNTED_RETRY_MS * 1000;
@@ -26,7 +26,11 @@ export class LocalShare {
   async decide(hits: readonly RuleHit[], options: DecideOptions): Promise<HitResult[]> {
     if (hits.length === 0) return [];
     const shares = hits.map((hit) => this.shareOf(hit));
-    const shared = hits.map((hit, index) => ({ ...hit, parameters: shares[index]!.parameters }));
+    const shared = hits.map((hit, index) => {
+      const { parameters, capacity } = shares[index]!;
+      const levels = hit.alerts && levelsOf(hit.rule.thresholds!, capacity);
+      return { ...hit, parameters, ...(levels && { alerts: { ...hit.alerts, levels } }) };
+    });
     const results = await this.store.decide(shared, options);
     return results.map((result, index) => localResult(result, hits[index]!, shares[index]!));
   }

@@ -4,6 +4,7 @@ import { CLOCK, FROM_ONE, readOptions } from '../../contracts/options.js';
 import type { Adjustment, Counter, DecideOptions, Hit, HitResult } from '../../contracts/store.js';
 import type { BaseStore, GrantFollower } from '../../contracts/base-store.js';
 import { endsWithReset } from '../../contracts/undo.js';
+import { reportCrossed } from './crossings.js';
 import { Entries, Resets, type StateKey } from './entries.js';
 import {
   blockedFor,
@@ -102,6 +103,7 @@ export class MemoryStore implements BaseStore {
           const { algorithm } = hit;
           this.entries.set(hit, step.state, now + step.expiresAfter, algorithm.sizeOf?.(step.state) ?? 1);
           if (step.granted) this.reportGrants(step.granted);
+          if (hit.alerts) reportCrossed(this.entries, hit, step, now);
           if (step.remaining === 0 && !algorithm.leases) nextAfter = this.step(hit, now, 1).retryAfter;
         }
       }
@@ -133,8 +135,10 @@ export class MemoryStore implements BaseStore {
       if (endsWithReset(adjustment) && this.isCleared(adjustment, now)) return false;
       const next = nextOf(adjustment, state, now);
       if (next) this.keep(adjustment, next, now);
-      if (next?.remaining !== undefined) adjustment.left?.(next.remaining);
-      return next !== undefined;
+      if (next?.remaining === undefined) return next !== undefined;
+      adjustment.left?.(next.remaining);
+      if (adjustment.alerts) reportCrossed(this.entries, adjustment, next, now);
+      return true;
     });
   }
 

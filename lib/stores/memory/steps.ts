@@ -57,7 +57,7 @@ export function nextOf(
   { algorithm, parameters, kind, cost, receipt }: Adjustment,
   state: unknown,
   now: number,
-): (Next<unknown> & { readonly remaining?: number }) | undefined {
+): (Next<unknown> & Partial<Allowed<unknown>>) | undefined {
   if (kind === 'renew') return algorithm.renew?.(state, now, parameters, String(receipt));
   if (kind !== 'charge') {
     return algorithm.refund(state, now, cost, parameters, receipt, kind === 'refund-last');

@@ -7,12 +7,13 @@
 --       5: reset one subject of an algorithm that keeps all subjects in one state),
 --       rule (index), cost (permits), receipt (microseconds, or the name of the lease; for kind 3: 0; for kind 4: how
 --       long to store the name, in microseconds), and for kinds 0 and 1 the instant of the charge (microseconds)
--- Returns  for each adjustment 0 if there was nothing to adjust, otherwise 1, or for kind 4: 1 and the permits that are left
+-- Returns  for each adjustment 0 if there was nothing to adjust, otherwise 1, or for kind 4: 1 and the permits that are left;
+--          then for each adjustment that has crossed thresholds: its index from 1, the thresholds (bits)
 --
--- @needs protocol, announce
+-- @needs protocol, announce, alerts
 
--- Permits left after the last charge.
-local left
+-- Permits left after the last charge, and how long until the full limit is available (microseconds).
+local left, full_after
 
 -- Returns: the receipt at a position in KEYS, which is deleted, and the instant of its charge; nil if there is none.
 local function take_receipt(position)
@@ -35,9 +36,9 @@ end
 -- Returns: the state to store and its expiry; nil if the name was already charged, or the charge is impossible.
 local function charge_once(rule, key, cost, name, kept_for)
   if get(name) then return nil end
-  local _, remaining, _, _, state, expires_after = rule.step(key, now, cost, math.huge, nil, unpack(rule.parameters))
+  local _, remaining, _, reset_after, state, expires_after = rule.step(key, now, cost, math.huge, nil, unpack(rule.parameters))
   if not state then return nil end
-  left = remaining
+  left, full_after = remaining, reset_after
   if not rule.save then check_new(key, expires_after) end
   put(name, '1', milliseconds(kept_for))
   return state, expires_after
@@ -69,7 +70,7 @@ end
 local function adjust(...)
   begin_call(...)
   take_memory_for_charges()
-  local reply, next_key = {}, 0
+  local reply, next_key, crossed = {}, 0, {}
 
   local function next_position()
     next_key = next_key + 1
@@ -104,8 +105,13 @@ local function adjust(...)
       if kind == 5 then announce(keys[position]) end
     end
     reply[index] = (state or kind == 3 and receipt or is_invalid) and 1 or 0
-    if kind == 4 and state then reply[index] = 1 + left end
+    if kind == 4 and state then
+      reply[index] = 1 + left
+      local bits = rule.alerts and crossed_by(keys[position], rule.alerts, left, cost, full_after) or 0
+      if bits > 0 then crossed[#crossed + 1], crossed[#crossed + 2] = index, bits end
+    end
   end
   save_all()
+  for _, value in ipairs(crossed) do reply[#reply + 1] = value end
   return reply
 end

@@ -13,7 +13,7 @@
 --          with this delay; -1: never allowed; below -1: allowed after -2 - wait), reset_after (microseconds); the
 --          first value of a failed request is the error, a string; then further values, see requests.lua
 --
--- @needs requests, announce
+-- @needs requests, announce, alerts
 
 -- The hits of the request: where their states, blocks and receipts are, and what their algorithms say.
 local hit_key, hit_block, hit_receipt = {}, {}, {}
@@ -139,6 +139,18 @@ local function charge_all()
   for hit = 1, strings and count or 0 do
     if hit_allowed[hit] and hit_cost[hit] > 0 and not hit_rule[hit].save then
       put(hit_key[hit], hit_state[hit], milliseconds(hit_expiry[hit]))
+    end
+  end
+end
+
+-- Reports the thresholds that the charges have crossed.
+local function report_crossed()
+  for hit = 1, count do
+    local rule, slot = hit_rule[hit], start + FIELDS * (hit - 1)
+    if rule.alerts and hit_allowed[hit] and hit_cost[hit] > 0 then
+      local key = rule.save and hit_key[hit] or keys[hit_key[hit]]
+      local bits = crossed_by(key, rule.alerts, reply[slot], hit_cost[hit], reply[slot + 2])
+      if bits > 0 then add_part(-slot, -1, bits) end
     end
   end
 end
@@ -277,6 +289,7 @@ local function decide_request()
     charge_all()
     if kept then write_receipts() end
     report_next()
+    report_crossed()
     unsure = unsure or start
   end
   if charge then

@@ -4,7 +4,8 @@
 -- ARGV  now        see call.lua
 --       rules      JSON, a list of: algorithm (name), block (microseconds; 0: only block.lua blocks; -1: cannot block),
 --                  denials (0: deny the request; 1: do not, in shadow mode; 2: deny the request, and the process may
---                  cache them), parameters (a list of integers, in the order of the algorithm's functions)
+--                  cache them), parameters (a list of integers, in the order of the algorithm's functions), and only with
+--                  thresholds: alerts (see alerts.lua)
 --       arguments  JSON, a list: the arguments of the function; absent for decide.lua: [1,1,1,1], a hit of cost 1
 --       positions     JSON, a list: the position in KEYS of the first key, the second key, …; absent without duplicates
 --
@@ -65,8 +66,9 @@ local function compile(text)
       shadow = rule[3] == 1,
       caches = rule[3] == 2 and rule[2] <= 0 and not algorithm.leases,
       parameters = rule[4],
+      alerts = rule[5], -- nil if it has no thresholds
       -- whether a charge stores and reports nothing else than the state
-      plain = rule[2] < 0 and rule[3] ~= 1 and not algorithm.leases and not algorithm.clear,
+      plain = rule[2] < 0 and rule[3] ~= 1 and not rule[5] and not algorithm.leases and not algorithm.clear,
     }
   end
   return compiled

@@ -10,7 +10,7 @@ local reply, reply_end
 
 -- Further values of hits, to follow the results, three each, and their number: the position of the hit in the reply,
 -- guaranteed, borrowed (the part of a subject); or the negative position, the time until one permit is available
--- (microseconds), 0.
+-- (microseconds), 0; or the negative position, -1, the thresholds that were crossed (bits).
 local parts, part_count = {}, 0
 local next_argument, next_key
 

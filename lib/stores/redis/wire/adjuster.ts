@@ -6,6 +6,7 @@ import { boundedParts, forEachPart } from './bounded-calls.js';
 import { Call, type CallClock, type Caller, REPEATED_FOR } from './call.js';
 import type { CurrentClient } from '../link/current-client.js';
 import { wasNotExecuted } from '../breaker/deadline.js';
+import { reportBits } from './reply.js';
 import { after, type Timer } from '../../../contracts/timer.js';
 
 /** Sends adjustments, in parts of one slot each. Those that fail are retried as long as they can take effect. */
@@ -57,8 +58,14 @@ export class Adjuster {
     }
     for (const { key, kind } of adjustments)
       if (kind !== 'renew' && kind !== 'charge') this.feed.changed(key, false);
-    for (const [index, { left }] of adjustments.entries()) if (reply[index]! > 0) left?.(reply[index]! - 1);
-    return reply.map((adjusted) => adjusted > 0);
+    for (let at = adjustments.length; at < reply.length; at += 2) {
+      const index = reply[at]! - 1;
+      reportBits(adjustments[index]!.alerts!, reply[at + 1]!, reply[index]! - 1);
+    }
+    return adjustments.map(({ left }, index) => {
+      if (reply[index]! > 0) left?.(reply[index]! - 1);
+      return reply[index]! > 0;
+    });
   }
 
   /** Retries named adjustments at once, and others only when the server has reported that they were not made. */

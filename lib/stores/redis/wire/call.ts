@@ -1,6 +1,6 @@
 import type { Algorithm, Parameters } from '../../../contracts/algorithm.js';
 import type { ScriptName } from './script.js';
-import type { Adjustment, Counter, DecideOptions, Hit } from '../../../contracts/store.js';
+import type { Adjustment, Alerts, Counter, DecideOptions, Hit } from '../../../contracts/store.js';
 import { endsWithReset } from '../../../contracts/undo.js';
 
 /**
@@ -53,6 +53,7 @@ interface CallRule {
   readonly parameters: Parameters;
   readonly block: number;
   readonly denials: number;
+  readonly alerts: Alerts | undefined;
 }
 
 /** Returns microseconds since the epoch. Without it, the server's time applies. */
@@ -122,8 +123,8 @@ export class Call {
   get argv(): readonly (string | number)[] {
     const { positions, keys, arguments: args } = this;
     const rules = this.rules.map(
-      ({ algorithm, parameters, block, denials }) =>
-        `["${algorithm.name}",${block},${denials},${encode(algorithm, parameters)}]`,
+      ({ algorithm, parameters, block, denials, alerts }) =>
+        `["${algorithm.name}",${block},${denials},${encode(algorithm, parameters)}${levelsIn(alerts)}]`,
     );
     const argv = [this.now ?? '', `[${rules.join(',')}]`];
     // decide.lua knows the arguments of one hit of cost 1.
@@ -221,17 +222,34 @@ export class Call {
   }
 
   /** Returns the number of a counter's rule in this call, from 1. */
-  private ruleOf({ algorithm, parameters, block, shadow }: Counter & Pick<Partial<Hit>, 'shadow'>): number {
+  private ruleOf({
+    algorithm,
+    parameters,
+    block,
+    shadow,
+    alerts,
+  }: Counter & Pick<Partial<Hit>, 'shadow'>): number {
     const duration = block ? block.duration : -1;
     const denials = shadow ? DENIALS.shadow : this.cachesDenials ? DENIALS.cached : DENIALS.deny;
     const { rules } = this;
     for (let index = 0; index < rules.length; index += 1) {
       const rule = rules[index]!;
       const isSame = rule.parameters === parameters && rule.algorithm === algorithm;
-      if (isSame && rule.block === duration && rule.denials === denials) return index + 1;
+      if (
+        isSame &&
+        rule.block === duration &&
+        rule.denials === denials &&
+        rule.alerts?.levels === alerts?.levels
+      )
+        return index + 1;
     }
-    return this.rules.push({ algorithm, parameters, block: duration, denials });
+    return this.rules.push({ algorithm, parameters, block: duration, denials, alerts });
   }
+}
+
+/** Encodes thresholds as a further part of a rule. */
+function levelsIn(alerts: Alerts | undefined): string {
+  return alerts ? `,${JSON.stringify([alerts.keptFor, ...alerts.levels])}` : '';
 }
 
 const encoded = new WeakMap<Parameters, string>();

@@ -1,5 +1,5 @@
 import type { SharePart } from '../../../contracts/algorithm.js';
-import type { Hit, HitResult } from '../../../contracts/store.js';
+import type { Alerts, Hit, HitResult } from '../../../contracts/store.js';
 
 /** An error reply as ioredis throws it, with the command. */
 export interface ReplyError extends Error {
@@ -49,7 +49,7 @@ const FIELDS = 3;
 
 /**
  * Number of further values of a hit: its position in the reply from 1, guaranteed, borrowed; or its negative position, the
- * time until one permit is available, 0.
+ * time until one permit is available, 0; or its negative position, -1, the thresholds that it has crossed.
  */
 const PART = 3;
 
@@ -76,15 +76,21 @@ function replyError(message: string): Error {
   return Object.assign(new Error(message), { name: 'ReplyError' });
 }
 
+/** Reports the thresholds whose bits a reply has. */
+export function reportBits({ levels, crossed }: Alerts, bits: number, remaining: number): void {
+  for (const index of levels.keys()) if (bits & (1 << index)) crossed(index, remaining);
+}
+
 /** The further values of hits, by the position of the hit. */
 interface Further {
   readonly parts: ReadonlyMap<number, SharePart>;
   readonly next: ReadonlyMap<number, number>;
+  readonly crossed: ReadonlyMap<number, number>;
 }
 
 /** A request, as far as its results depend on it. */
 interface ReadRequest {
-  readonly hits: readonly Pick<Hit, 'algorithm'>[];
+  readonly hits: readonly Pick<Hit, 'algorithm' | 'alerts'>[];
 }
 
 /** Reads the results of requests in the reply of decide.lua, one after the other. */
@@ -108,15 +114,17 @@ export class ReplyReader {
     for (let index = 0; index < hits.length; index += 1) {
       const slot = at + FIELDS * index;
       const result = this.result(slot);
-      const isPlain = !hits[index]!.algorithm.clear && !(result.allowed && result.remaining === 0);
-      results[index] = isPlain ? result : this.completed(result, slot);
+      const { algorithm, alerts } = hits[index]!;
+      const isPlain = !algorithm.clear && !alerts && !(result.allowed && result.remaining === 0);
+      results[index] = isPlain ? result : this.completed(result, slot, alerts);
     }
     return results;
   }
 
   /** Adds the further values of a hit to its result. */
-  private completed(result: HitResult, at: number): HitResult {
-    const { parts, next } = (this.further ??= this.readFurther());
+  private completed(result: HitResult, at: number, alerts: Alerts | undefined): HitResult {
+    const { parts, next, crossed } = (this.further ??= this.readFurther());
+    if (alerts) reportBits(alerts, crossed.get(at) ?? 0, result.remaining);
     const part = parts.get(at);
     const nextAfter = next.get(at);
     if (!part && nextAfter === undefined) return result;
@@ -125,11 +133,16 @@ export class ReplyReader {
 
   private readFurther(): Further {
     const reply = this.reply as readonly number[];
-    const further = { parts: new Map<number, SharePart>(), next: new Map<number, number>() };
+    const further = {
+      parts: new Map<number, SharePart>(),
+      next: new Map<number, number>(),
+      crossed: new Map<number, number>(),
+    };
     const first = this.requests.reduce((sum, { hits }) => sum + FIELDS * hits.length, 1);
     for (let at = first; at < reply.length; at += PART) {
       const [slot, one, other] = [reply[at]!, reply[at + 1]!, reply[at + 2]!];
-      if (slot < 0) further.next.set(-slot - 1, one);
+      if (slot < 0 && one < 0) further.crossed.set(-slot - 1, other);
+      else if (slot < 0) further.next.set(-slot - 1, one);
       else further.parts.set(slot - 1, { guaranteed: one, borrowed: other });
     }
     return further;
