@@ -62,6 +62,27 @@ const SHOWN: Readonly<Record<string, (url: string) => Promise<void>>> = {
     expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
     expect(await statuses([[`${url}/health`]])).toEqual([200]);
   },
+  async 'llm-gateway'(url) {
+    const chat = async (key: string, words: number): Promise<readonly [number, number]> => {
+      const init = json({ prompt: 'hello', words });
+      const answer = await fetch(`${url}/chat`, {
+        ...init,
+        headers: { 'content-type': 'application/json', 'x-api-key': key },
+      });
+      return [answer.status, (await answer.text()).split('word ').length - 1];
+    };
+    expect(await chat('ann', 5)).toEqual([201, 5]);
+    expect((await chat('ann', 1_500))[0]).toBe(201);
+    expect(await chat('ann', 5)).toEqual([429, 0]); // the overrun is a debt
+    expect(await chat('bob', 5)).toEqual([201, 5]);
+  },
+  async mail(url) {
+    const mail = (to: string) => [`${url}/mails`, json({ to, timeZone: 'Europe/Berlin' })] as const;
+    expect(
+      await statuses([mail('ann@example.com'), mail(' Ann@example.com'), mail('ann@example.com')]),
+    ).toEqual([201, 201, 429]);
+    expect(await statuses([mail('bob@example.com')])).toEqual([201]);
+  },
   async 'behind-a-proxy'(url) {
     const from = (path: string, name: string, value: string) =>
       [`${url}/${path}`, { headers: { [name]: value } }] as const;
