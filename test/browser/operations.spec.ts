@@ -110,6 +110,7 @@ describe('the operations page during an incident', () => {
     await rules.set('login', { limit: 7 }, { by: 'bob', reason: 'a sale', expires: '1h' });
     await rules.set('login', { limit: 1 }, { by: 'eve', reason: 'by mistake' });
     const page = await open();
+    await page.waitForSelector('.chart .mark');
     await tabTo(page, 'What changed');
     await page.keyboard.press('Enter');
     await dialogHas('by mistake');
