@@ -10,7 +10,7 @@ const WINDOW = 'an integer with a unit, such as "250ms", "10s", "1m", "1h", "1d"
 const ALGORITHMS = Object.keys(algorithms)
   .map((name) => `"${name}"`)
   .join(', ');
-const FIELDS = 'limit, cost, block, mode, per, onStoreError, maxWait, trial, alerts';
+const FIELDS = 'limit, cost, unit, block, mode, per, onStoreError, maxWait, trial, alerts';
 const BURST = 'an integer from 1 to 1000000000, or the time in which the limit adds them, such as "10s"';
 const sound = { name: 'login', limit: 5, window: '1m' };
 
