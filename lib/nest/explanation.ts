@@ -1,9 +1,8 @@
 import type { DecisionSource, RuleDecision } from '../contracts/decision.js';
 import type { SourcedRule } from '../contracts/rule-source.js';
-import type { EventSubject } from '../rules/subject.js';
 
 /** Why a request was denied, and what was recorded of its subjects before. */
-export interface Explanation {
+export interface Explanation<Subject> {
   /** The id of the denial, without `#`. */
   readonly id: string;
   /** What is unknown and why, as a sentence; absent if nothing is missing. */
@@ -17,7 +16,7 @@ export interface Explanation {
     /** What decided: a store, the cache of the process, or the fallback. */
     readonly source: DecisionSource;
     /** The subject; `''` for a request that was denied without being counted. */
-    readonly subject: EventSubject;
+    readonly subject: Subject;
     /** The route of the counter; absent if routes share it. */
     readonly route?: string;
     /** Permits that the request would have taken. */
@@ -45,7 +44,7 @@ export interface Explanation {
 }
 
 /** What one rule decided for a denied request. */
-export type ExplainedRule = Explanation['rules'][number];
+export type ExplainedRule<Subject> = Explanation<Subject>['rules'][number];
 
 /** The requests of a subject that were recorded. */
-export type RecordedRequests = NonNullable<ExplainedRule['recorded']>;
+export type RecordedRequests = NonNullable<ExplainedRule<unknown>['recorded']>;

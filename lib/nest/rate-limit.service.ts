@@ -13,7 +13,7 @@ import type { LiveRules } from '../live/live-rules.js';
 import type { RuleHit } from '../rules/compiled-rule.js';
 import type { AnyRule, BlockingRule, ConcurrencyRule, Rule } from '../rules/rule.js';
 import { checkTogether } from '../rules/rule-cache.js';
-import type { SubjectValue } from '../rules/subject.js';
+import type { EventSubject, SubjectValue } from '../rules/subject.js';
 import type { Explanation } from './explanation.js';
 import { isReference, type OrName, type OrRoute, type ProgramRules } from './programs/program-rules.js';
 import type { TableRule } from './rules/rule-table.js';
@@ -88,7 +88,7 @@ export class RateLimitService extends RateLimiter {
    * @param options.by name of the caller, for the log
    * @throws RateLimitConfigError if an argument is invalid, or the application does not record denials
    */
-  async explain(id: string, options: { readonly by: string }): Promise<Explanation> {
+  async explain(id: string, options: { readonly by: string }): Promise<Explanation<EventSubject>> {
     if (this.explainer) return this.explainer(id, options);
     throw new RateLimitConfigError([
       'explain: RateLimitDashboardModule, which records denials, is not imported',

@@ -1,6 +1,8 @@
 import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { hostname } from 'node:os';
 import { escaped } from '../../contracts/shown.js';
+import type { RuleDecision } from '../../contracts/decision.js';
+import type { SourcedRule } from '../../contracts/rule-source.js';
 import { readOptions } from '../../contracts/options.js';
 import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import { denialIds, hasWritten } from '../../limiter/denial-id.js';
@@ -8,7 +10,7 @@ import type { Explanation, ExplainedRule, RecordedRequests } from '../../nest/ex
 import { AUTHOR } from '../../live/change-options.js';
 import type { HeldRule } from '../../nest/rules/rule-changes.js';
 import { RateLimitService } from '../../nest/rate-limit.service.js';
-import { subjectForPrograms } from '../../rules/subject.js';
+import { type EventSubject, subjectForPrograms } from '../../rules/subject.js';
 import { ProcessQuestions } from '../collect/process-questions.js';
 import { ProcessReports } from '../collect/process-reports.js';
 import { subjectOfText, subjectText } from '../subjects/masked.js';
@@ -18,16 +20,10 @@ import { MOST_RESULTS, type RecordedResult } from './denial-record.js';
 const LONGEST_MS = 2800;
 
 /** A denial as processes send it to one another: subjects are texts. */
-interface SentDenial extends Pick<Explanation, 'at' | 'process'> {
-  readonly rules: readonly (Omit<ExplainedRule, 'subject'> & { readonly subject: string })[];
-}
+type SentDenial = Pick<Explanation<string>, 'at' | 'process' | 'rules'>;
 
 /** The requests of a subject that a process wants from the others. */
-interface WantedRequests {
-  readonly rule: string;
-  readonly subject: string;
-  readonly route?: string | undefined;
-}
+type WantedRequests = Pick<ExplainedRule<string>, 'rule' | 'subject' | 'route'>;
 
 const NOT_RECORDED = `This denial is not recorded: a process keeps the results of its last ${MOST_RESULTS.toLocaleString('en')}, and none of \`peek\`.`;
 
@@ -56,7 +52,7 @@ export class Explanations implements OnModuleInit {
    * @throws RateLimitConfigError if denials are not recorded, or an argument is invalid
    * @throws ServiceUnavailableException if Redis cannot be read
    */
-  async of(given: string, options: { readonly by: string }): Promise<Explanation> {
+  async of(given: string, options: { readonly by: string }): Promise<Explanation<EventSubject>> {
     const { by } = readOptions('explain', options, { by: AUTHOR });
     const id = checkedId(given);
     if (!this.processes.collector.denials)
@@ -100,32 +96,21 @@ export class Explanations implements OnModuleInit {
   private async withRequests(
     { rules, at = 0, ...denial }: SentDenial,
     until: number,
-  ): Promise<Omit<Explanation, 'id'>> {
-    const wanted = rules.filter(isDenying).map(({ rule, subject, route }) => ({ rule, subject, route }));
+  ): Promise<Omit<Explanation<EventSubject>, 'id'>> {
+    const wanted = rules.filter(isDenying);
     const patience = { queueMs: 0, waitMs: Math.max(0, until - performance.now()) };
     const texts: readonly (string | null)[] = await this.questions
       .ask('requests', JSON.stringify(wanted), patience)
       .catch(() => [null]);
-    const others = texts
-      .filter((text): text is string => text !== null)
-      .map((text) => JSON.parse(text) as readonly RecordedRequests[])
-      .filter((lists) => lists.length === wanted.length); // not the answer of another version
+    const others = texts.map((text) => JSON.parse(text ?? '[]') as readonly RecordedRequests[]);
     const all = [this.recorded(wanted), ...others];
     const explained = rules.map((each) => {
       const nth = wanted.findIndex(({ rule }) => rule === each.rule);
-      const recorded = isDenying(each)
-        ? {
-            recorded: merged(
-              all.map((lists) => lists[nth]!),
-              at,
-            ),
-          }
-        : {};
+      const lists = all.flatMap((list) => list[nth] ?? []);
+      const recorded = isDenying(each) && { recorded: merged(lists, at) };
       return { ...each, subject: subjectForPrograms(subjectOfText(each.subject)), ...recorded };
     });
-    const problem = texts.includes(null)
-      ? { problem: 'A process has not sent the requests that it recorded.' }
-      : {};
+    const problem = texts.includes(null) && { problem: UNSENT };
     return { ...denial, ...problem, at, rules: explained };
   }
 
@@ -141,6 +126,8 @@ function endedAt(at: number): string {
   const time = new Date(at).toISOString().slice(0, 19).replace('T', ' ');
   return `The process that wrote this id has reported nothing since ${time} UTC: if it has ended, its denials ended with it.`;
 }
+
+const UNSENT = 'A process has not sent the requests that it recorded.';
 
 const UNKNOWN = 'No process of this application that is known has written this id.';
 
@@ -158,23 +145,16 @@ function checkedId(given: unknown): string {
   ]);
 }
 
-function isDenying({ allowed, shadow }: Pick<ExplainedRule, 'allowed' | 'shadow'>): boolean {
+function isDenying({ allowed, shadow }: RuleDecision): boolean {
   return !allowed && !shadow;
 }
 
-function sentRule({
-  result,
-  source,
-  subject,
-  route,
-  cost,
-  change,
-  exception,
-}: RecordedResult): SentDenial['rules'][number] {
+function sentRule(recorded: RecordedResult): ExplainedRule<string> {
+  const { result, source, subject = '', route, cost, change, exception } = recorded;
   return {
     ...result,
     source,
-    subject: subject === undefined ? '' : subjectText(subject),
+    subject: subjectText(subject),
     ...(route !== undefined && { route }),
     cost,
     ...(change && { change: withoutEnd(change) }),
@@ -183,11 +163,7 @@ function sentRule({
 }
 
 /** The end is a time of the monotonic clock of this process. */
-function withoutEnd({
-  until: _until,
-  expiresInMs: _expires,
-  ...change
-}: HeldRule): ExplainedRule['change'] & object {
+function withoutEnd({ until: _until, expiresInMs: _expires, ...change }: HeldRule): SourcedRule {
   return change;
 }
 

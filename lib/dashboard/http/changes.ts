@@ -15,7 +15,8 @@ import { RateLimitService } from '../../nest/rate-limit.service.js';
 import { DASHBOARD_OPTIONS, type RateLimitDashboardOptions } from '../dashboard.options.js';
 import { Previews } from '../preview/previews.js';
 import { ProcessReports } from '../collect/process-reports.js';
-import type { ShownExplanation } from '../explain/shown-explanation.js';
+import type { Explanation } from '../../nest/explanation.js';
+import type { NamedSubject } from '../snapshot.js';
 import { unmasked, withMaskedSubjects } from '../subjects/masked.js';
 import { Unmasking } from '../subjects/unmasking.js';
 import { Restrictions } from '../subjects/restrictions.js';
@@ -179,7 +180,7 @@ export class Changes {
   }
 
   /** Returns why a request was denied, for a user with the right to see subjects. */
-  async explain(request: DashboardRequest): Promise<ShownExplanation> {
+  async explain(request: DashboardRequest): Promise<Explanation<NamedSubject>> {
     const { id } = bodyOf(request, ['id']);
     const by = authorOf(request, this.options.author);
     const { rules, ...explanation } = await this.limits.explain(text('id', id), { by });

@@ -85,6 +85,48 @@ export function reasonField() {
   return h('label', { class: 'field' }, h('span', null, 'Reason'), input);
 }
 
+/** The status of what a dialog reads, and a function that reads it: it returns the next status. */
+export function useReading(initial: string) {
+  const [status, setStatus] = useState(initial);
+  const read = async (run: () => Promise<string>, meanwhile = status) => {
+    setStatus(meanwhile);
+    setStatus(await run().catch((error: unknown) => (error as Error).message));
+  };
+  return [status, read] as const;
+}
+
+/** A form that calls a function with a text. */
+export function searchForm(name: string, [label, action]: readonly string[], search: (text: string) => void) {
+  const onSubmit = (event: Event) => {
+    event.preventDefault();
+    search(textsOf(event.currentTarget as HTMLFormElement)[name]!.trim());
+  };
+  return h('form', { class: 'find', onSubmit }, [
+    h('label', { for: name }, label),
+    h('input', { id: name, name, autocomplete: 'off', maxLength: 4096 }),
+    h('button', { class: 'primary' }, action),
+  ]);
+}
+
+interface Findings {
+  readonly close: () => void;
+  readonly status: string;
+  /** What the content is, for screen readers. */
+  readonly label: string;
+  readonly form?: ComponentChildren;
+}
+
+/** What a dialog has read, with a form above it, and buttons before the one that closes it. */
+export function findings(options: Findings, content: ComponentChildren, buttons?: ComponentChildren) {
+  const { close, status, label, form } = options;
+  return [
+    form,
+    h('p', { role: 'status' }, status),
+    h('div', { class: 'history', tabIndex: 0, role: 'region', 'aria-label': label }, content),
+    h('div', { class: 'dialog-buttons' }, buttons, button('Close', close, { autofocus: !form })),
+  ];
+}
+
 /** Asks before something is done. The content may have fields. */
 export function confirm(
   title: string,

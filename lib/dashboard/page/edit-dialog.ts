@@ -2,7 +2,8 @@ import { h, type ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import type { NamedSubject, Preview, SnapshotRule } from '../snapshot.js';
 import { report } from './announcements.js';
-import { dialogForm, openDialog, textsOf, useForm, type FormTexts } from './dialog.js';
+import { dialogForm, openDialog, reasonField, textsOf, useForm, type FormTexts } from './dialog.js';
+import { button } from './elements.js';
 import { count, counted, duration, milliseconds } from './figures.js';
 import { post } from './request.js';
 import { visible } from './visible-text.js';
@@ -38,9 +39,7 @@ interface Filled {
 /** Opens the form that changes the limits of a rule, and shows what the change would have denied. */
 export function openEditor(rule: SnapshotRule, filled: Filled = {}): void {
   const { subject } = filled;
-  const title = subject
-    ? `Edit ${visible(rule.rule)} for ${visible(subject.subject)}`
-    : `Edit ${visible(rule.rule)}`;
+  const title = `Edit ${visible(rule.rule)}${subject ? ` for ${visible(subject.subject)}` : ''}`;
   openDialog(title, (close) => h(Editor, { rule, close, ...filled }));
 }
 
@@ -57,27 +56,16 @@ function Editor({
   const typing = useRef<number>();
   const asked = useRef(0);
 
+  const target = subject ? { subject: subject.id } : { version: rule.change?.version ?? 0 };
   const send = async (path: string, body: object, reason: string | undefined, done: string) => {
-    const version = rule.change?.version ?? 0;
-    await post(path, { rule: rule.rule, version, ...body, ...(reason && { reason }) });
+    await post(path, { rule: rule.rule, ...target, ...body, ...(reason && { reason }) });
     report(`${done}: ${visible(rule.rule)}.`);
   };
-  const save = async (texts: FormTexts) => {
+  const save = (texts: FormTexts) => {
     const { end, reason } = texts;
-    const expires = end && { expires: end };
-    if (subject) {
-      const body = {
-        rule: rule.rule,
-        subject: subject.id,
-        fields: changedFields(rule, texts, {}),
-        ...expires,
-      };
-      await post('subjects/set', { ...body, ...(reason && { reason }) });
-      report(`The exception applies in every process: ${visible(rule.rule)}.`);
-      return;
-    }
-    const body = { fields: changedFields(rule, texts), ...expires };
-    await send('rules/set', body, reason, 'The change applies in every process');
+    const [path, what] = subject ? ['subjects/set', 'exception'] : ['rules/set', 'change'];
+    const body = { fields: changedFields(rule, texts, subject && {}), ...(end && { expires: end }) };
+    return send(path, body, reason, `The ${what} applies in every process`);
   };
   const remove = ({ currentTarget }: { currentTarget: HTMLButtonElement }) => {
     const { reason } = textsOf(currentTarget.form!);
@@ -91,11 +79,7 @@ function Editor({
       state.setProblem(problem);
     };
     setEffect('Calculating the effect…');
-    const of = {
-      rule: rule.rule,
-      fields: changedFields(rule, texts),
-      ...(subject && { subject: subject.id }),
-    };
+    const of = { rule: rule.rule, fields: changedFields(rule, texts), subject: subject?.id };
     await post<Preview>('rules/preview', of).then(
       (found) => show(effectText(found), ''),
       (error: unknown) => show('', (error as Error).message),
@@ -108,7 +92,7 @@ function Editor({
     typing.current = setTimeout(() => void preview(textsOf(form)), TYPING_MS);
   };
 
-  const reason = { id: 'reason', name: 'reason', maxLength: 1024, autocomplete: 'off' };
+  const removal = { class: 'aside', disabled: state.isRunning };
   const ends = ENDS.map(([value, text]) => h('option', { value, selected: value === filledEnd }, text));
   return dialogForm(state, {
     close,
@@ -118,20 +102,13 @@ function Editor({
         { class: 'fields', onInput },
         namesOf(rule).map((name) => ruleField(rule, name)),
       ),
-      field('reason', 'Reason', h('input', reason)),
+      reasonField(),
       field('end', 'Applies', h('select', { id: 'end', name: 'end' }, ends)),
       h('p', { class: 'effect', role: 'status' }, effect),
     ],
     action: 'Save',
     run: save,
-    aside:
-      !subject &&
-      rule.change &&
-      h(
-        'button',
-        { type: 'button', class: 'aside', disabled: state.isRunning, onClick: remove },
-        'Remove live change',
-      ),
+    aside: !subject && rule.change && button('Remove live change', remove, removal),
     attributes: { class: 'edit', noValidate: true },
   });
 }

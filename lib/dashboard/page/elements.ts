@@ -1,4 +1,4 @@
-import { h, type ComponentChild, type Ref } from 'preact';
+import { h, isValidElement, type ComponentChild, type Ref } from 'preact';
 import { visible } from './visible-text.js';
 
 /** A text of a client, whose direction does not reach the text around it. */
@@ -6,8 +6,12 @@ export function clientText(text: string, title?: string) {
   return h('bdi', { title }, visible(text));
 }
 
+interface Clicked {
+  readonly currentTarget: HTMLButtonElement;
+}
+
 /** A button that does not submit a form. */
-export function button(text: string, onClick: () => void, attributes: object = {}) {
+export function button(text: string, onClick: (event: Clicked) => void, attributes: object = {}) {
   return h('button', { type: 'button', onClick, ...attributes }, text);
 }
 
@@ -41,6 +45,20 @@ export function table(
     h('thead', null, h('tr', null, heads.map(head))),
     h('tbody', { ref: list }, rows),
   );
+}
+
+/** The head of a column of operations; `null` without them. */
+export function operationsHead(readOnly: boolean) {
+  return readOnly ? null : h('span', { class: 'hidden' }, 'Operations');
+}
+
+/** A row, with its first cell as head. Content that is no cell gets one. */
+export function row(head: ComponentChild, cells: readonly ComponentChild[], attributes: object = {}) {
+  const cell = (content: ComponentChild) =>
+    content === false || (isValidElement(content) && content.type === 'td')
+      ? content
+      : h('td', null, content);
+  return h('tr', attributes, h('th', { scope: 'row' }, head), cells.map(cell));
 }
 
 /** A part of the details of a rule. */

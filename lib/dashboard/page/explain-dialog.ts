@@ -1,16 +1,17 @@
 import { h } from 'preact';
 import { useState } from 'preact/hooks';
 import { pathsOf, ticksOf, xOf } from '../../replay/lane.js';
-import type { ShownExplanation, ShownResult } from '../explain/shown-explanation.js';
-import type { Snapshot } from '../snapshot.js';
-import { openDialog, textsOf } from './dialog.js';
+import type { ExplainedRule, Explanation, RecordedRequests } from '../../nest/explanation.js';
+import type { NamedSubject, Snapshot } from '../snapshot.js';
+import { findings, openDialog, searchForm, useReading } from './dialog.js';
 import { openEditor } from './edit-dialog.js';
-import { button, clientText, figure, table } from './elements.js';
+import { button, clientText, figure, row, table } from './elements.js';
 import { clock, count, counted, date, duration } from './figures.js';
 import { post } from './request.js';
 import { visible } from './visible-text.js';
 
-type Recorded = NonNullable<ShownResult['recorded']>;
+type ShownExplanation = Explanation<NamedSubject>;
+type ShownResult = ExplainedRule<NamedSubject>;
 
 /** Opens the dialog that explains a denial by its id. */
 export function openExplainer(snapshot: Snapshot): void {
@@ -19,38 +20,22 @@ export function openExplainer(snapshot: Snapshot): void {
 
 function Explainer({ snapshot, close }: { snapshot: Snapshot; close: () => void }) {
   const [found, setFound] = useState<ShownExplanation>();
-  const [status, setStatus] = useState('');
-  const explain = async (id: string) => {
-    setStatus('Asking the processes…');
+  const [status, reading] = useReading('');
+  const explain = (id: string) => {
     setFound(undefined);
-    try {
+    const run = async () => {
       const explanation = await post<ShownExplanation>('explain', { id });
       setFound(explanation);
-      setStatus([deniedText(explanation), explanation.problem].filter(Boolean).join(' '));
-    } catch (error) {
-      setStatus((error as Error).message);
-    }
+      return [deniedText(explanation), explanation.problem].filter(Boolean).join(' ');
+    };
+    void reading(run, 'Asking the processes…');
   };
-  const onSubmit = (event: Event) => {
-    event.preventDefault();
-    void explain(textsOf(event.currentTarget as HTMLFormElement)['denial']!.trim());
-  };
-  const input = { id: 'denial', name: 'denial', autocomplete: 'off', maxLength: 64, required: true };
-  return [
-    h('form', { class: 'find', onSubmit }, [
-      h('label', { for: 'denial' }, 'The id of the denial, as in the instance of the response'),
-      h('input', input),
-      h('button', { class: 'primary' }, 'Explain'),
-    ]),
-    h('p', { role: 'status' }, visible(status)),
-    h(
-      'div',
-      { class: 'history', tabIndex: 0, role: 'region', 'aria-label': 'The explanation' },
-      found && found.rules.length > 0 && resultsTable(found.rules),
-      found?.rules.map((each) => each.recorded && requestsOf(each, each.recorded, found.at!, snapshot)),
-    ),
-    h('div', { class: 'dialog-buttons' }, button('Close', close)),
-  ];
+  const texts = ['The id of the denial, as in the instance of the response', 'Explain'];
+  const form = searchForm('denial', texts, explain);
+  return findings({ close, form, status: visible(status), label: 'The explanation' }, [
+    found && found.rules.length > 0 && resultsTable(found.rules),
+    found?.rules.map((each) => each.recorded && requestsOf(each, each.recorded, found.at!, snapshot)),
+  ]);
 }
 
 function deniedText({ at, process }: ShownExplanation): string {
@@ -65,16 +50,14 @@ function resultsTable(rules: readonly ShownResult[]) {
 
 function resultRow(each: ShownResult) {
   const { rule, route, subject, remaining, limit, source, fallback, change, exception } = each;
-  return h(
-    'tr',
-    { key: rule },
-    h('th', { scope: 'row' }, clientText(route === undefined ? rule : `${rule}, ${route}`)),
-    h('td', null, clientText(subject.subject)),
-    h('td', null, resultText(each)),
+  const cells = [
+    clientText(subject.subject),
+    resultText(each),
     figure(`${count(remaining)} of ${count(limit)}`),
-    h('td', null, fallback === undefined ? source : `${source}: ${fallback}`),
-    h('td', null, clientText([change, exception].map(changeText).filter(Boolean).join('; '))),
-  );
+    fallback === undefined ? source : `${source}: ${fallback}`,
+    clientText([change, exception].map(changeText).filter(Boolean).join('; ')),
+  ];
+  return row(clientText(route === undefined ? rule : `${rule}, ${route}`), cells, { key: rule });
 }
 
 function resultText({ allowed, shadow, retryAfterMs }: ShownResult): string {
@@ -92,7 +75,12 @@ function changeText(change: ShownResult['change']): string {
 }
 
 /** The requests of a subject before the denial, and the dialogs that change its limit. */
-function requestsOf(each: ShownResult, recorded: Recorded, at: number, { rules, live, readOnly }: Snapshot) {
+function requestsOf(
+  each: ShownResult,
+  recorded: RecordedRequests,
+  at: number,
+  { rules, live, readOnly }: Snapshot,
+) {
   const { rule, subject } = each;
   const shown = rules.find((known) => known.rule === rule);
   const edit = (text: string, filled: object) =>
@@ -112,7 +100,7 @@ function requestsOf(each: ShownResult, recorded: Recorded, at: number, { rules, 
   );
 }
 
-function recordedText({ share, isWhole, requests }: Recorded): string {
+function recordedText({ share, isWhole, requests }: RecordedRequests): string {
   const number = (wanted: string) =>
     requests.reduce((sum, { outcome, count: of }) => sum + (outcome === wanted ? of : 0), 0);
   const of = `${counted(number('allowed'), 'request')} allowed and ${count(number('denied'))} denied`;
@@ -125,7 +113,7 @@ const LANE = { width: 700, above: 62, below: 14 };
 const LONGEST_MS = 600_000;
 
 /** The requests in the drawing of the playground, until the denial. */
-function timeline({ requests }: Recorded, at: number) {
+function timeline({ requests }: RecordedRequests, at: number) {
   const shown = requests.filter((each) => at - each.at < LONGEST_MS);
   const start = Math.min(at - 1000, ...shown.map((each) => each.at)) - 1000;
   const lane = { ...LANE, seconds: (at - start) / 1000 };

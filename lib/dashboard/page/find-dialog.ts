@@ -2,13 +2,13 @@ import { h } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { FoundRule, FoundSubject, Restriction } from '../snapshot.js';
 import { report } from './announcements.js';
-import { confirm, openDialog, textsOf } from './dialog.js';
-import { button, clientText, figure, table } from './elements.js';
+import { confirm, findings, openDialog, searchForm, useReading } from './dialog.js';
+import { button, clientText, figure, operationsHead, row, table } from './elements.js';
 import { count, counted, date, duration } from './figures.js';
 import { named, NamesButton, SubjectName, useName } from './names.js';
 import { post, read } from './request.js';
 import { SubjectOperations } from './subjects.js';
-import { visible } from './visible-text.js';
+import { textOf, visible } from './visible-text.js';
 
 /** What the reader may do in the dialog. */
 interface Rights {
@@ -25,47 +25,28 @@ function Finder({ readOnly, unmask, close }: Rights & { close: () => void }) {
   const [subject, setSubject] = useState('');
   const [found, setFound] = useState<FoundSubject>();
   const [all, setAll] = useState<readonly Restriction[]>([]);
-  const [status, setStatus] = useState('Loading…');
-  const load = async () => {
-    try {
-      setFound(subject === '' ? undefined : await post<FoundSubject>('subjects/find', { subject }));
-      if (subject === '') setAll(await read<Restriction[]>('restrictions'));
-      setStatus('');
-    } catch (error) {
-      setStatus((error as Error).message);
-    }
-  };
+  const [status, reading] = useReading('Loading…');
+  const load = () =>
+    reading(async () => {
+      const of = subject === '' ? undefined : await post<FoundSubject>('subjects/find', { subject });
+      setFound(of);
+      if (!of) setAll(await read<Restriction[]>('restrictions'));
+      return of ? foundText(of) : '';
+    });
   useEffect(() => void load(), [subject]);
-  const onSubmit = (event: Event) => {
-    event.preventDefault();
-    const text = textsOf(event.currentTarget as HTMLFormElement)['subject']!.trim();
-    if (text === subject) void load();
-    else setSubject(text);
-  };
-  const input = { id: 'subject', name: 'subject', autocomplete: 'off', maxLength: 4096 };
+  const find = (text: string) => (text === subject ? void load() : setSubject(text));
+  const texts = ['An IP, a user id, an API key; a list with | between its parts', 'Find'];
+  const form = searchForm('subject', texts, find);
   const restrictions = found?.restrictions ?? all;
-  return [
-    h('form', { class: 'find', onSubmit }, [
-      h('label', { for: 'subject' }, 'An IP, a user id, an API key; a list with | between its parts'),
-      h('input', input),
-      h('button', { class: 'primary' }, 'Find'),
-    ]),
-    h('p', { role: 'status' }, status || (found ? foundText(found) : '')),
-    h(
-      'div',
-      { class: 'history', tabIndex: 0, role: 'region', 'aria-label': 'Subjects that were found' },
-      found && found.rules.length > 0 && rulesTable(found.rules, readOnly, load),
-      h('h3', null, found ? 'Blocks and exceptions of the subject' : 'All blocks and exceptions'),
-      restrictions.length === 0 ? h('p', null, 'None.') : restrictionsTable(restrictions, readOnly, load),
-    ),
-    h(
-      'div',
-      { class: 'dialog-buttons' },
-      unmask && h(NamesButton, null),
-      found && button('Show all blocks', () => setSubject('')),
-      button('Close', close),
-    ),
+  const content = [
+    found && found.rules.length > 0 && rulesTable(found.rules, readOnly, load),
+    h('h3', null, found ? 'Blocks and exceptions of the subject' : 'All blocks and exceptions'),
+    restrictions.length === 0 ? h('p', null, 'None.') : restrictionsTable(restrictions, readOnly, load),
   ];
+  return findings({ close, form, status, label: 'Subjects that were found' }, content, [
+    unmask && h(NamesButton, null),
+    found && button('Show all blocks', () => setSubject('')),
+  ]);
 }
 
 function foundText({ rules, unused, problem }: FoundSubject): string {
@@ -75,22 +56,12 @@ function foundText({ rules, unused, problem }: FoundSubject): string {
 }
 
 function rulesTable(rules: readonly FoundRule[], readOnly: boolean, changed: () => Promise<void>) {
-  const heads = [
-    'Subject',
-    'Rule',
-    'Permits left',
-    'All again in',
-    'Allowed in',
-    readOnly ? null : operations(),
-  ];
+  const figures = ['Permits left', 'All again in', 'Allowed in'];
+  const heads = ['Subject', 'Rule', ...figures, operationsHead(readOnly)];
   return table(
     { caption: 'What each rule has left for the subject', heads, figures: [2, 5] },
     rules.map((rule) => h(FoundRow, { key: `${rule.rule} ${rule.route}`, ...rule, readOnly, changed })),
   );
-}
-
-function operations() {
-  return h('span', { class: 'hidden' }, 'Operations');
 }
 
 function FoundRow(props: FoundRule & { readOnly: boolean; changed: () => Promise<void> }) {
@@ -98,16 +69,13 @@ function FoundRow(props: FoundRule & { readOnly: boolean; changed: () => Promise
   const name = useName(rule, subject);
   const retry = figures?.retryAfterMs ?? null;
   const allowed = figures?.allowed ? 'now' : retry === null ? 'never' : duration(retry);
-  return h(
-    'tr',
-    null,
-    h('th', { scope: 'row' }, clientText(name, name)),
-    h('td', null, clientText(route === null ? rule : `${rule}, ${route}`)),
+  return row(clientText(name, name), [
+    clientText(route === null ? rule : `${rule}, ${route}`),
     figure(figures ? `${count(figures.remaining)} of ${count(figures.limit)}` : '–'),
     figure(figures ? duration(figures.resetAfterMs) : '–'),
     figure(figures ? allowed : '–'),
     !readOnly && h(SubjectOperations, { rule, id: subject.id, name, changed }),
-  );
+  ]);
 }
 
 function restrictionsTable(
@@ -115,7 +83,7 @@ function restrictionsTable(
   readOnly: boolean,
   changed: () => Promise<void>,
 ) {
-  const heads = ['Subject', 'Rule', 'What', 'By', 'Why', 'Until', readOnly ? null : operations()];
+  const heads = ['Subject', 'Rule', 'What', 'By', 'Why', 'Until', operationsHead(readOnly)];
   return table(
     { caption: 'Blocks and exceptions', heads },
     restrictions.map((each) => {
@@ -129,7 +97,6 @@ function RestrictionRow(props: Restriction & { readOnly: boolean; changed: () =>
   const { rule, subject, exception, by, reason, at, endsInMs, readOnly, changed } = props;
   const isBlock = exception === undefined;
   const name = useName(rule, subject);
-  const what = isBlock ? 'blocked' : typeof exception === 'string' ? exception : JSON.stringify(exception);
   const author = by ?? (isBlock ? 'a denial' : '');
   const undo = () => {
     const path = isBlock ? 'subjects/unblock' : 'subjects/unset';
@@ -141,24 +108,13 @@ function RestrictionRow(props: Restriction & { readOnly: boolean; changed: () =>
       await changed();
     });
   };
-  return h(
-    'tr',
-    null,
-    h('th', { scope: 'row' }, h(SubjectName, { rule, subject })),
-    h('td', null, clientText(rule)),
-    h('td', null, clientText(what)),
-    h('td', null, clientText(at === undefined ? author : `${author}, ${date(at)}`)),
-    h('td', null, clientText(reason ?? '')),
-    h('td', null, endsInMs === null ? 'it is removed' : date(Date.now() + endsInMs)),
-    !readOnly &&
-      h(
-        'td',
-        { class: 'operations' },
-        button('Undo', undo, { 'aria-label': undoLabel(isBlock, name, rule) }),
-      ),
-  );
-}
-
-function undoLabel(isBlock: boolean, name: string, rule: string): string {
-  return `Undo the ${isBlock ? 'block' : 'exception'} of ${name}, ${visible(rule)}`;
+  const label = `Undo the ${isBlock ? 'block' : 'exception'} of ${name}, ${visible(rule)}`;
+  return row(h(SubjectName, { rule, subject }), [
+    clientText(rule),
+    clientText(textOf(exception ?? 'blocked')),
+    clientText(at === undefined ? author : `${author}, ${date(at)}`),
+    clientText(reason ?? ''),
+    endsInMs === null ? 'it is removed' : date(Date.now() + endsInMs),
+    !readOnly && h('td', { class: 'operations' }, button('Undo', undo, { 'aria-label': label })),
+  ]);
 }

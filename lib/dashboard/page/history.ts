@@ -2,12 +2,12 @@ import { h } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { HistoryEntry, Snapshot } from '../snapshot.js';
 import { report } from './announcements.js';
-import { confirm, openDialog, reasonField } from './dialog.js';
-import { button, clientText, table } from './elements.js';
+import { confirm, findings, openDialog, reasonField, useReading } from './dialog.js';
+import { button, clientText, operationsHead, table } from './elements.js';
 import { date } from './figures.js';
 import { SubjectName } from './names.js';
 import { post, read } from './request.js';
-import { visible } from './visible-text.js';
+import { textOf, visible } from './visible-text.js';
 
 /** Returns the last changes of all rules, the latest first; none while they cannot be read. */
 export function useChanges(snapshot: Snapshot | undefined): readonly HistoryEntry[] {
@@ -37,27 +37,18 @@ interface HistoryOptions {
 }
 
 function History({ rule, readOnly, close }: HistoryOptions) {
-  const [records, setRecords] = useState<readonly HistoryEntry[]>();
-  const [problem, setProblem] = useState('');
-  const load = async () => {
-    const query = rule === undefined ? '' : `?rule=${encodeURIComponent(rule)}`;
-    try {
-      setRecords(await read<HistoryEntry[]>(`history${query}`));
-    } catch (error) {
-      setProblem((error as Error).message);
-    }
-  };
+  const [records, setRecords] = useState<readonly HistoryEntry[]>([]);
+  const [status, reading] = useReading('Loading…');
+  const query = rule === undefined ? '' : `?rule=${encodeURIComponent(rule)}`;
+  const load = () =>
+    reading(async () => {
+      const found = await read<HistoryEntry[]>(`history${query}`);
+      setRecords(found);
+      return found.length === 0 ? 'No change is known.' : '';
+    });
   useEffect(() => void load(), []);
-  const text = problem || (records ? (records.length === 0 ? 'No change is known.' : '') : 'Loading…');
-  return [
-    h('p', { role: 'status' }, text),
-    h(
-      'div',
-      { class: 'history', tabIndex: 0, role: 'region', 'aria-label': 'Changes' },
-      records && records.length > 0 && changesTable(records, readOnly, load),
-    ),
-    h('div', { class: 'dialog-buttons' }, button('Close', close, { autofocus: true })),
-  ];
+  const content = records.length > 0 && changesTable(records, readOnly, load);
+  return findings({ close, status, label: 'Changes' }, content);
 }
 
 function changesTable(records: readonly HistoryEntry[], readOnly: boolean, changed: () => Promise<void>) {
@@ -86,8 +77,7 @@ function changesTable(records: readonly HistoryEntry[], readOnly: boolean, chang
         ),
     );
   };
-  const operations = readOnly ? null : h('span', { class: 'hidden' }, 'Operations');
-  const heads = ['When', 'Who', 'Rule', 'From', 'To', 'Until', 'Why', operations];
+  const heads = ['When', 'Who', 'Rule', 'From', 'To', 'Until', 'Why', operationsHead(readOnly)];
   return table({ caption: 'Changes', heads }, records.map(row));
 }
 
@@ -106,10 +96,7 @@ function fieldsText(fields: unknown, unknown: string): string {
   if (fields === undefined) return unknown;
   if (fields === null) return 'as in the code';
   if (typeof fields === 'string') return fields;
-  const texts = Object.entries(fields).map(([name, value]) => `${name} ${textOf(value)}`);
-  return texts.join(', ');
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  return Object.entries(fields)
+    .map(([name, value]) => `${name} ${textOf(value)}`)
+    .join(', ');
 }

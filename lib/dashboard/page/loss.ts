@@ -3,7 +3,7 @@ import type { Snapshot, SnapshotLive } from '../snapshot.js';
 import { report } from './announcements.js';
 import { confirm, reasonField } from './dialog.js';
 import { button, clientText } from './elements.js';
-import { visible } from './visible-text.js';
+import { textOf, visible } from './visible-text.js';
 import { date } from './figures.js';
 import { SubjectName } from './names.js';
 import { post } from './request.js';
@@ -48,7 +48,7 @@ export function Loss({ loss, readOnly }: Pick<Snapshot, 'loss' | 'readOnly'>) {
 
 function liveRules(title: string, rules: readonly SnapshotLive[]) {
   const row = ({ rule, subject, fields }: SnapshotLive) => {
-    const value = typeof fields === 'string' ? fields : JSON.stringify(fields);
+    const value = textOf(fields);
     const of = subject && [', ', h(SubjectName, { rule, subject })];
     const key = `${rule} ${subject?.id} ${value}`;
     return h('li', { key }, clientText(rule), of, ' ', h('code', null, visible(value)));

@@ -1,7 +1,7 @@
 import { h } from 'preact';
 import type { Snapshot } from '../snapshot.js';
 import type { SnapshotProcess } from '../snapshot-process.js';
-import { clientText, figure, table } from './elements.js';
+import { clientText, figure, row, table } from './elements.js';
 import { clock, count, duration, percent } from './figures.js';
 import { visible } from './visible-text.js';
 
@@ -86,17 +86,15 @@ function processRow(process: SnapshotProcess, newest: number) {
   const { id, version, since, circuit, fallback, liveRules, silentSince } = process;
   const bad = (isBad: boolean, text: string) => h('td', { class: isBad ? 'bad' : '' }, text);
   const isOld = (Number.parseInt(liveRules) || 0) < newest;
-  return h(
-    'tr',
-    { key: id, class: silentSince === null ? '' : 'silent' },
-    h('th', { scope: 'row' }, clientText(nameOf(process))),
-    h('td', null, visible(version ?? 'another')),
-    h('td', null, duration(Date.now() - since)),
+  const cells = [
+    visible(version ?? 'another'),
+    duration(Date.now() - since),
     bad(circuit !== null && circuit !== 'closed', circuit === null ? 'memory' : STATES[circuit]),
     figure(percent(fallback), fallback > 0 ? 'bad' : ''),
     bad(isOld, versionText(liveRules)),
     bad(silentSince !== null, silentSince === null ? 'now' : `silent since ${clock(silentSince)}`),
-  );
+  ];
+  return row(clientText(nameOf(process)), cells, { key: id, class: silentSince === null ? '' : 'silent' });
 }
 
 /** A version of a Redis source is a time. */

@@ -1,7 +1,7 @@
 import { h } from 'preact';
 import type { Snapshot, SnapshotField, SnapshotRule } from '../snapshot.js';
 import { openEditor } from './edit-dialog.js';
-import { button, clientText, figure, table, titled } from './elements.js';
+import { button, clientText, figure, row, table, titled } from './elements.js';
 import { visible } from './visible-text.js';
 import { count, date, rate } from './figures.js';
 import { openFinder } from './find-dialog.js';
@@ -45,18 +45,12 @@ export function RuleDetails({ rule, snapshot }: { rule: SnapshotRule; snapshot: 
 
 function fieldRow({ name, value, from, live }: SnapshotField) {
   const text = h('td', { class: live ? 'origin live' : 'origin' }, visible(from));
-  return h('tr', { key: name }, h('th', { scope: 'row' }, name), h('td', null, clientText(value)), text);
+  return row(name, [clientText(value), text], { key: name });
 }
 
 function routeRow({ route, allowed, denied }: SnapshotRule['byRoute'][number]) {
   const deniedFigure = figure(rate(denied), denied > 0 ? 'denied active' : 'denied');
-  return h(
-    'tr',
-    { key: route },
-    h('th', { scope: 'row' }, clientText(route)),
-    figure(rate(allowed)),
-    deniedFigure,
-  );
+  return row(clientText(route), [figure(rate(allowed)), deniedFigure], { key: route });
 }
 
 function changeText({ change }: SnapshotRule): string {

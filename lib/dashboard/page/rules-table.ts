@@ -1,7 +1,6 @@
 import { h } from 'preact';
 import { useId, useState } from 'preact/hooks';
 import type { Snapshot, SnapshotRule } from '../snapshot.js';
-import { useAddress } from './address.js';
 import { Sparkline } from './charts.js';
 import { button, clientText, figure } from './elements.js';
 import { visible } from './visible-text.js';
@@ -146,4 +145,18 @@ function directionOf(order: Order): 'ascending' | 'descending' {
 
 function wouldDeny({ wouldDeny, trialDeny }: SnapshotRule): number {
   return wouldDeny + trialDeny;
+}
+
+/** Keeps a value in the address of the page, so that a link opens the page as the reader sees it. */
+function useAddress(name: string, initial: string): [value: string, set: (value: string) => void] {
+  const [value, setValue] = useState(new URLSearchParams(location.search).get(name) ?? initial);
+  const set = (next: string) => {
+    const query = new URLSearchParams(location.search);
+    if (next === initial) query.delete(name);
+    else query.set(name, next);
+    const text = query.toString();
+    history.replaceState(null, '', text === '' ? location.pathname : `?${text}`);
+    setValue(next);
+  };
+  return [value, set];
 }

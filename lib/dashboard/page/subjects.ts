@@ -2,7 +2,7 @@ import { h } from 'preact';
 import type { SnapshotRule, SnapshotSubject } from '../snapshot.js';
 import { report } from './announcements.js';
 import { confirm, reasonField } from './dialog.js';
-import { button, clientText, figure, table } from './elements.js';
+import { button, clientText, figure, operationsHead, row, table } from './elements.js';
 import { visible } from './visible-text.js';
 import { count } from './figures.js';
 import { named, useName } from './names.js';
@@ -14,8 +14,7 @@ const BLOCKS: Readonly<Record<string, string>> = { '10m': '10 minutes', '1h': '1
 /** The subjects that a rule denied most, with the operations on them. */
 export function Subjects({ rule, top, readOnly }: SnapshotRule & { readOnly: boolean }) {
   const [list, shown] = useSteadyList(top, ({ id }) => id);
-  const operations = readOnly ? null : h('span', { class: 'hidden' }, 'Operations');
-  const heads = ['Subject', 'Denied', 'Permits left', operations];
+  const heads = ['Subject', 'Denied', 'Permits left', operationsHead(readOnly)];
   return h(
     'section',
     { class: 'top' },
@@ -45,14 +44,11 @@ function Row({ rule, subject, readOnly }: SubjectRow) {
   const { id, denied, error, remaining, isBlocked } = subject;
   const name = useName(rule, subject);
   const range = error > 0 ? `Between ${count(denied - error)} and ${count(denied)}` : '';
-  return h(
-    'tr',
-    null,
-    h('th', { scope: 'row' }, clientText(name, name)),
+  return row(clientText(name, name), [
     figure(error > 0 ? `${count(denied)} (−${count(error)})` : count(denied), '', { title: range }),
     figure(isBlocked ? 'blocked' : remaining === null ? '–' : count(remaining), isBlocked ? 'blocked' : ''),
     !readOnly && h(SubjectOperations, { rule, id, name }),
-  );
+  ]);
 }
 
 interface Operations {
