@@ -22,15 +22,24 @@ const FILES: Readonly<Record<string, Reply>> = {
   'page.css': text('text/css', page.css),
 };
 
+/** What the page reads, by the ends of the paths. */
+const READS: Readonly<
+  Record<string, (page: DashboardController, request: DashboardRequest) => Promise<object>>
+> = {
+  snapshot: ({ snapshots }) => snapshots.make(),
+  history: ({ changes }, { query }) => changes.history.of(query?.['rule']),
+  restrictions: ({ changes }) => changes.restrictions.list(),
+};
+
 /** The requests of the operations page. `RateLimitDashboardModule` adds the path and the guards. */
 export class DashboardController {
   private readonly logger = new Logger('RateLimit');
 
   constructor(
     @Inject(DASHBOARD_GUARDED) private readonly guarded: DashboardGuarded,
-    @Inject(Snapshots) private readonly snapshots: Snapshots,
+    @Inject(Snapshots) readonly snapshots: Snapshots,
     @Inject(EventStreams) private readonly streams: EventStreams,
-    @Inject(Changes) private readonly changes: Changes,
+    @Inject(Changes) readonly changes: Changes,
   ) {}
 
   @Get()
@@ -47,27 +56,11 @@ export class DashboardController {
     });
   }
 
-  @Get('snapshot')
-  snapshot(@Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
+  @Get(Object.keys(READS))
+  read(@Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
     return this.answer(request, response, async () => {
       checkOrigin(request);
-      return jsonReply(await this.snapshots.make());
-    });
-  }
-
-  @Get('history')
-  history(@Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
-    return this.answer(request, response, async () => {
-      checkOrigin(request);
-      return jsonReply(await this.changes.history.of(request.query?.['rule']));
-    });
-  }
-
-  @Get('restrictions')
-  restrictions(@Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
-    return this.answer(request, response, async () => {
-      checkOrigin(request);
-      return jsonReply(await this.changes.restrictions.list());
+      return jsonReply(await READS[pathEnd(request)[1]]!(this, request));
     });
   }
 

@@ -41,7 +41,6 @@ import { Blocks } from './subjects/blocks.js';
 import { RemainingPermits } from './subjects/remaining-permits.js';
 import { Restrictions } from './subjects/restrictions.js';
 import { SubjectActions } from './subjects/subject-actions.js';
-import { Unmasking } from './subjects/unmasking.js';
 import type { DashboardRequest } from './http/request-checks.js';
 
 type Guards = NonNullable<RateLimitDashboardExtras['guards']>;
@@ -61,7 +60,6 @@ const PARTS = [
   Restrictions,
   Snapshots,
   SubjectActions,
-  Unmasking,
 ] as const;
 
 // Without RateLimitModule, the constructor of the page names the fix: Nest would name a class of this package.

@@ -18,13 +18,21 @@ import { ProcessReports } from '../collect/process-reports.js';
 import type { Explanation } from '../../nest/explanation.js';
 import type { NamedSubject } from '../snapshot.js';
 import { unmasked, withMaskedSubjects } from '../subjects/masked.js';
-import { Unmasking } from '../subjects/unmasking.js';
 import { Restrictions } from '../subjects/restrictions.js';
 import { SubjectActions } from '../subjects/subject-actions.js';
 import { History } from './history.js';
 import { authorOf, pathEnd, type DashboardRequest } from './request-checks.js';
 
-type Given = Readonly<Record<string, unknown>>;
+type Fields = Readonly<Record<string, unknown>>;
+
+/** The fields of a body: `TEXTS` are texts if they are among those of the request. */
+interface Given extends Fields {
+  readonly rule: string;
+  readonly subject: string;
+  readonly id: string;
+}
+
+const TEXTS = ['rule', 'subject', 'id'];
 
 /** A request that changes something: the fields of its body, and what it does. */
 interface Change {
@@ -40,26 +48,23 @@ interface Change {
 /** The changes by the ends of their paths, without those of the application's buttons. */
 export const CHANGES: Readonly<Record<string, Change>> = {
   'rules/preview': {
-    fields: ['rule', 'fields', 'subject'],
+    fields: ['rule', 'fields', 'subject?'],
     isRead: true,
     run: async ({ previews, subjects }, { rule, fields, subject }) => {
-      const one =
-        subject === undefined
-          ? undefined
-          : await subjects.textOf(text('rule', rule), text('subject', subject));
-      return previews.of(text('rule', rule), fieldsOf(fields), one);
+      const one = subject ? await subjects.textOf(rule, text('subject', subject)) : undefined;
+      return previews.of(rule, fieldsOf(fields), one);
     },
   },
   'rules/set': {
     fields: ['rule', 'fields', 'version', 'reason', 'expires'],
     run: async ({ limits }, { rule, fields, ...options }, by) => ({
-      version: await limits.rules.set(text('rule', rule), fieldsOf(fields), changeBy(by, options)),
+      version: await limits.rules.set(rule, fieldsOf(fields), changeBy(by, options)),
     }),
   },
   'rules/unset': {
     fields: ['rule', 'version', 'reason'],
     run: async ({ limits }, { rule, ...options }, by) => ({
-      version: await limits.rules.unset(text('rule', rule), changeBy(by, options)),
+      version: await limits.rules.unset(rule, changeBy(by, options)),
     }),
   },
   'rules/undo': {
@@ -70,52 +75,34 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   },
   'rules/restore': endOfLoss('restore'),
   'rules/accept': endOfLoss('accept'),
-  'subjects/reset': {
-    fields: ['rule', 'subject'],
-    done: 'has reset',
-    run: async ({ subjects }, { rule, subject }, by) => ({
-      reset: await subjects.reset(text('rule', rule), text('subject', subject), by()),
-    }),
-  },
-  'subjects/block': {
-    fields: ['rule', 'subject', 'expires', 'reason'],
-    done: 'has blocked',
-    run: ({ subjects }, { rule, subject, expires, reason }, by) =>
-      subjects.block(
-        text('rule', rule),
-        text('subject', subject),
-        text('expires', expires),
-        authorWith(by, reason),
-      ),
-  },
   // Its subject is in the body, since logs of requests have their URLs.
   'subjects/find': {
     fields: ['subject'],
     isRead: true,
-    run: ({ restrictions }, { subject }) => restrictions.find(text('subject', subject)),
+    run: ({ restrictions }, { subject }) => restrictions.find(subject),
   },
-  'subjects/set': {
-    fields: ['rule', 'subject', 'fields', 'reason', 'expires'],
-    done: 'has set an exception of',
-    run: async ({ subjects }, { rule, subject, fields, ...options }, by) => ({
-      version: await subjects.setException(text('rule', rule), text('subject', subject), fieldsOf(fields), {
-        ...options,
-        by: by(),
-      }),
+  'subjects/reset': ofSubject('has reset', async ({ subjects }, { rule, subject }, by) => ({
+    reset: await subjects.reset(rule, subject, by()),
+  })),
+  'subjects/block': ofSubject(
+    'has blocked',
+    ({ subjects }, { rule, subject, expires, reason }, by) =>
+      subjects.block(rule, subject, expires, authorWith(by, reason)),
+    ['expires', 'reason'],
+  ),
+  'subjects/set': ofSubject(
+    'has set an exception of',
+    async ({ subjects }, { rule, subject, fields, ...options }, by) => ({
+      version: await subjects.setException(rule, subject, fieldsOf(fields), { ...options, by: by() }),
     }),
-  },
-  'subjects/unblock': {
-    fields: ['rule', 'subject'],
-    done: 'has unblocked',
-    run: ({ subjects }, { rule, subject }, by) =>
-      subjects.unblock(text('rule', rule), text('subject', subject), by()),
-  },
-  'subjects/unset': {
-    fields: ['rule', 'subject'],
-    done: 'has removed the exception of',
-    run: ({ subjects }, { rule, subject }, by) =>
-      subjects.unsetException(text('rule', rule), text('subject', subject), by()),
-  },
+    ['fields', 'reason', 'expires'],
+  ),
+  'subjects/unblock': ofSubject('has unblocked', ({ subjects }, { rule, subject }, by) =>
+    subjects.unblock(rule, subject, by()),
+  ),
+  'subjects/unset': ofSubject('has removed the exception of', ({ subjects }, { rule, subject }, by) =>
+    subjects.unsetException(rule, subject, by()),
+  ),
 };
 
 /** Carries out the requests of the page that change something, and those about changes. */
@@ -130,7 +117,6 @@ export class Changes {
     @Inject(History) readonly history: History,
     @Inject(Restrictions) readonly restrictions: Restrictions,
     @Inject(ProcessReports) private readonly processes: ProcessReports,
-    @Inject(Unmasking) private readonly unmasking: Unmasking,
     @Inject(DASHBOARD_OPTIONS) private readonly options: RateLimitDashboardOptions,
   ) {}
 
@@ -156,20 +142,17 @@ export class Changes {
   /** Runs a change, and logs who has changed a subject: by its id, since a log holds no subjects. */
   private async logged(change: Change, given: Given, by: () => string): Promise<unknown> {
     const log = (end: string) => {
-      const { rule, subject } = given as { rule: string; subject: string };
-      const author = escaped(by());
-      if (change.done)
-        this.logger.log(
-          `Operations page: "${author}" ${change.done} the subject with the id ${subject} of rule "${escaped(rule)}"${end}`,
-        );
+      const { rule, subject } = given;
+      const done = `${change.done} the subject with the id ${subject} of rule "${escaped(rule)}"`;
+      this.logger.log(`Operations page: "${escaped(by())}" ${done}${end}`);
     };
     try {
       const result = await change.run(this, given, by);
-      log('.');
+      if (change.done) log('.');
       return result;
     } catch (error) {
       // It may have been done, and the id is one of a subject.
-      if (isUnconfirmed(error)) log(`, with an error: ${escaped((error as Error).message)}`);
+      if (change.done && isUnconfirmed(error)) log(`, with an error: ${escaped((error as Error).message)}`);
       throw error;
     }
   }
@@ -183,7 +166,7 @@ export class Changes {
   async explain(request: DashboardRequest): Promise<Explanation<NamedSubject>> {
     const { id } = bodyOf(request, ['id']);
     const by = authorOf(request, this.options.author);
-    const { rules, ...explanation } = await this.limits.explain(text('id', id), { by });
+    const { rules, ...explanation } = await this.limits.explain(id, { by });
     const { secret } = await this.processes.all();
     return {
       ...explanation,
@@ -194,7 +177,7 @@ export class Changes {
   /** Returns the subjects in a request, for a user with the right to see them. */
   unmask(request: DashboardRequest): Promise<readonly string[]> {
     const { subjects } = bodyOf(request, ['subjects']);
-    return this.unmasking.of(subjects, authorOf(request, this.options.author));
+    return this.subjects.unmask(subjects, authorOf(request, this.options.author));
   }
 }
 
@@ -203,7 +186,7 @@ function isUnconfirmed(error: unknown): boolean {
 }
 
 /** The options of a change: `limits.rules` checks them. */
-function changeBy(by: () => string, options: Given): SetOptions {
+function changeBy(by: () => string, options: Fields): SetOptions {
   if (options['version'] !== undefined) return { ...options, by: by() };
   throw new UnprocessableEntityException('version: missing; it is that of `change`, or 0 without one');
 }
@@ -220,14 +203,22 @@ function endOfLoss(how: 'restore' | 'accept'): Change {
   return { fields: ['reason'], run };
 }
 
-/** @throws UnprocessableEntityException if the body is no object, or has other fields */
+/** A change of a subject under a rule. */
+function ofSubject(done: string, run: Change['run'], others: readonly string[] = []): Change {
+  return { fields: ['rule', 'subject', ...others], done, run };
+}
+
+/** @throws UnprocessableEntityException if the body is no object, lacks a text, or has other fields */
 function bodyOf({ body }: DashboardRequest, names: readonly string[]): Given {
   if (!isFields(body)) throw new UnprocessableEntityException('The body has to be a JSON object.');
-  const others = Object.keys(body).filter((name) => !names.includes(name));
-  if (others.length === 0) return body;
-  throw new UnprocessableEntityException(
-    `${others.join(', ')}: unknown; allowed: ${names.join(', ') || 'none'}`,
-  );
+  const allowed = names.map((name) => name.replace('?', ''));
+  const others = Object.keys(body).filter((name) => !allowed.includes(name));
+  if (others.length > 0)
+    throw new UnprocessableEntityException(
+      `${others.join(', ')}: unknown; allowed: ${allowed.join(', ') || 'none'}`,
+    );
+  for (const name of names) if (TEXTS.includes(name)) text(name, body[name]);
+  return body as Given;
 }
 
 function text(name: string, value: unknown): string {
@@ -235,7 +226,7 @@ function text(name: string, value: unknown): string {
   throw new UnprocessableEntityException(`${name}: has to be a text`);
 }
 
-function fieldsOf(value: unknown): Given {
+function fieldsOf(value: unknown): Fields {
   if (isFields(value)) return value;
   throw new UnprocessableEntityException('fields: has to be an object with fields of a rule');
 }

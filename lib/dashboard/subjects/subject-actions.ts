@@ -1,9 +1,12 @@
 import {
   Inject,
   Injectable,
+  Logger,
   ServiceUnavailableException,
   UnprocessableEntityException,
 } from '@nestjs/common';
+import { isFields } from '../../contracts/fields.js';
+import { escaped } from '../../contracts/shown.js';
 import { parseDuration, type Duration } from '../../contracts/duration.js';
 import { durationOption } from '../../contracts/options.js';
 import { problem } from '../../contracts/rate-limit-config.error.js';
@@ -14,9 +17,11 @@ import type { TableRule } from '../../nest/rules/rule-table.js';
 import { RateLimitService } from '../../nest/rate-limit.service.js';
 import { ProcessReports } from '../collect/process-reports.js';
 import { blockKey, Blocks } from './blocks.js';
-import { subjectOfId, subjectOfText, subjectText } from './masked.js';
+import { plainText, subjectOfId, subjectOfText, subjectText } from './masked.js';
 import { exceptionWithId } from './restrictions.js';
 
+/** Maximum number of subjects that are unmasked in one request. */
+const MOST_UNMASKED = 100;
 /** Maximum number of counters in one call. */
 const MOST_RESET = 40;
 const REASON = 'blocked on the operations page';
@@ -29,9 +34,11 @@ interface Author {
   readonly reason?: string | undefined;
 }
 
-/** Resets and blocks the subjects that the page lists. */
+/** Resets, blocks and unmasks the subjects that the page lists. */
 @Injectable()
 export class SubjectActions {
+  private readonly logger = new Logger('RateLimit');
+
   constructor(
     @Inject(RateLimitService) private readonly limits: RateLimitService,
     @Inject(ProcessReports) private readonly processes: ProcessReports,
@@ -64,7 +71,7 @@ export class SubjectActions {
    * @throws UnprocessableEntityException if there is no such subject, or the rule cannot block it
    * @throws RateLimitStoreError if Redis did not confirm the block
    */
-  async block(rule: string, id: string, expires: string, { by, reason }: Author): Promise<void> {
+  async block(rule: string, id: string, expires: unknown, { by, reason }: Author): Promise<void> {
     const { subject, rules } = await this.find(rule, id);
     if (!durationOption.accepts(expires)) {
       throw new UnprocessableEntityException(problem('expires', expires, durationOption.allowed));
@@ -139,19 +146,38 @@ export class SubjectActions {
     return subjectText((await this.find(rule, id)).subject);
   }
 
+  /**
+   * Returns the texts of subjects, and logs who has seen them: by their ids, since a log holds no subjects. Whatever names
+   * a subject on the page has its masked text and its id, which only this method decrypts for the page.
+   *
+   * @param wanted a list of `{ rule, id }`
+   * @throws UnprocessableEntityException if it is none, or an id is of no subject of its rule
+   */
+  async unmask(wanted: unknown, by: string): Promise<readonly string[]> {
+    const list = listOf(wanted);
+    const subjects = await Promise.all(list.map(({ rule, id }) => this.subjectOf(rule, id)));
+    const ids = list.map(({ rule, id }) => `${id} of rule "${escaped(rule)}"`);
+    this.logger.log(`Operations page: "${escaped(by)}" has seen the subject with the id ${ids.join(', ')}.`);
+    return subjects.map((subject) => plainText(subjectForPrograms(subject)));
+  }
+
   /** Blocks counters: all of them in this process even if Redis does not confirm it. */
   private async blockAll(hits: readonly RuleHit[], microseconds: number): Promise<void> {
     await Promise.all(hits.map((hit) => this.limits.blockHit(hit, microseconds)));
   }
 
   private async find(rule: string, id: string): Promise<{ subject: Subject; rules: readonly TableRule[] }> {
+    const subject = await this.subjectOf(rule, id);
+    const rules = this.limits.programs.table.rulesNamed(rule);
+    if (rules.length === 0) throw unknownSubject(rule);
+    return { subject, rules };
+  }
+
+  private async subjectOf(rule: string, id: string): Promise<Subject> {
     const { secret } = await this.processes.all();
     const text = subjectOfId(secret, rule, id);
-    const rules = this.limits.programs.table.rulesNamed(rule);
-    if (text === undefined || rules.length === 0) {
-      throw new UnprocessableEntityException(`There is no such subject of rule "${rule}"; reload the page.`);
-    }
-    return { subject: subjectOfText(text), rules };
+    if (text === undefined) throw unknownSubject(rule);
+    return subjectOfText(text);
   }
 
   /** Removes the exception that `block` has set. */
@@ -163,6 +189,20 @@ export class SubjectActions {
     await this.limits.rules.unsetException(rule, excepted, { by });
     return true;
   }
+}
+
+function unknownSubject(rule: string): Error {
+  return new UnprocessableEntityException(`There is no such subject of rule "${rule}"; reload the page.`);
+}
+
+function listOf(wanted: unknown): readonly { readonly rule: string; readonly id: string }[] {
+  const isSubject = (each: unknown) =>
+    isFields(each) && typeof each['rule'] === 'string' && typeof each['id'] === 'string';
+  if (Array.isArray(wanted) && wanted.length > 0 && wanted.length <= MOST_UNMASKED && wanted.every(isSubject))
+    return wanted as { rule: string; id: string }[];
+  throw new UnprocessableEntityException(
+    `subjects: has to be a list of { rule, id }, at most ${MOST_UNMASKED}`,
+  );
 }
 
 function unlisted(error: Error): never {
