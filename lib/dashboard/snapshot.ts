@@ -1,3 +1,4 @@
+import type { RuleDecision } from '../contracts/decision.js';
 import type { BreakerState, SnapshotProblem, SnapshotProcess } from './snapshot-process.js';
 
 /** Number of seconds that the chart of the application shows. */
@@ -41,8 +42,8 @@ export interface Snapshot {
   readonly minutes: readonly (SnapshotSecond & { readonly fallback: number })[];
   /** Duration of decisions in the last 10 seconds, in milliseconds; `null` without decisions. */
   readonly latency: { readonly p50: number; readonly p99: number } | null;
-  /** Share of each source in the decisions of the last 10 seconds: from 0 to 1, with the sum 1, or all 0. */
-  readonly shares: SnapshotShares;
+  /** Share of each source, such as cached denials and prefetched permits, in the decisions of the last 10 seconds: from 0 to 1, with the sum 1, or all 0. */
+  readonly shares: Readonly<Record<'store' | 'cache' | 'prefetched' | 'fallback', number>>;
   /** The servers of the store, each with the worst state of its circuit breaker in any process. */
   readonly servers: readonly { readonly server: string; readonly state: BreakerState }[];
   /** The rules by name. */
@@ -68,17 +69,12 @@ export interface NamedSubject {
   readonly subject: string;
 }
 
-/** A block of a subject under a rule, or an exception. */
-export interface Restriction {
+/** A block of a subject under a rule, or an exception; without an author if a denial began the block. */
+export interface Restriction extends Pick<SnapshotChange, 'by' | 'reason' | 'at'> {
   readonly rule: string;
   readonly subject: NamedSubject;
   /** What the exception does; absent for a block. */
   readonly exception?: unknown;
-  /** The author; absent if a denial began the block. */
-  readonly by?: string | undefined;
-  readonly reason?: string | undefined;
-  /** When it was made, in milliseconds since the epoch. */
-  readonly at?: number | undefined;
   /** Milliseconds until it ends; `null` if it stays. */
   readonly endsInMs: number | null;
 }
@@ -90,13 +86,10 @@ export interface FoundRule {
   readonly route: string | null;
   readonly subject: NamedSubject;
   /** What the rule would decide now; `null` if that depends on the request, or Redis cannot decide. */
-  readonly figures: {
-    readonly allowed: boolean;
-    readonly limit: number;
-    readonly remaining: number;
-    readonly resetAfterMs: number;
-    readonly retryAfterMs: number | null;
-  } | null;
+  readonly figures: Pick<
+    RuleDecision,
+    'allowed' | 'limit' | 'remaining' | 'resetAfterMs' | 'retryAfterMs'
+  > | null;
 }
 
 /** A subject that was looked for. */
@@ -125,14 +118,6 @@ export interface SnapshotSecond {
   readonly at: number;
   readonly allowed: number;
   readonly denied: number;
-}
-
-/** Sources of decisions: the store, cached denials, prefetched permits, and the fallback. */
-interface SnapshotShares {
-  readonly store: number;
-  readonly cache: number;
-  readonly prefetched: number;
-  readonly fallback: number;
 }
 
 /** A rule: its fields in this process, and its results in all processes. */

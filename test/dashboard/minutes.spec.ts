@@ -48,8 +48,7 @@ async function shared(minute = MINUTE): Promise<MinuteCounts> {
 const add = (process: string, ...args: [AddedMinute, string]) =>
   new SharedMinutes(control, KEY).add(process, ...args);
 
-const addOf = (process: string, minute: AddedMinute) =>
-  new SharedMinutes(control, KEY).addOfKilled(process, minute);
+const addOf = (process: string, minute: AddedMinute) => new SharedMinutes(control, KEY).add(process, minute);
 
 describe('a minute that processes share', () => {
   it('has the counts of each process once, also if a call is repeated after a lost reply', async () => {

@@ -1,6 +1,6 @@
 import { isFields } from '../../contracts/fields.js';
 import { CHART_S, RULE_CHART_S } from '../snapshot.js';
-import type { BreakerState } from '../snapshot-process.js';
+import type { BreakerState, SnapshotProcess } from '../snapshot-process.js';
 import type { Collector } from './collector.js';
 import { sum, type DurationCounts } from './durations.js';
 import { readMinute, type MinuteCounts } from './minutes.js';
@@ -26,12 +26,7 @@ const MOST_SUBJECTS = 20;
 export type ServerStates = readonly (readonly [server: string, state: BreakerState])[];
 
 /** What a process reports of itself. Reports of earlier versions lack the optional fields. */
-export interface ProcessState {
-  readonly id: string;
-  readonly host: string;
-  readonly pid: number;
-  /** When it started, in milliseconds since the epoch. */
-  readonly since: number;
+export interface ProcessState extends Pick<SnapshotProcess, 'id' | 'host' | 'pid' | 'since'> {
   readonly servers: ServerStates;
   /** Version of this package. */
   readonly package?: string;

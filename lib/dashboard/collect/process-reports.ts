@@ -8,8 +8,8 @@ import { denialIds } from '../../limiter/denial-id.js';
 import { RateLimitEvents } from '../../limiter/events.js';
 import { LiveRules } from '../../live/live-rules.js';
 import { RateLimitHealth } from '../../nest/rate-limit.health.js';
-import type { ProcessRecords, Question, Writer } from '../../stores/redis/link/process-records.js';
-import { ENDED_MS, KEPT_MS, type AddedMinute } from '../../stores/redis/link/shared-minutes.js';
+import type { ProcessRecords, Question } from '../../stores/redis/link/process-records.js';
+import { ENDED_MS, KEPT_MS, type AddedMinute, type Writer } from '../../stores/redis/link/shared-minutes.js';
 import { openProcessRecords } from '../../stores/redis/open-redis-store.js';
 import { RuleTable } from '../../nest/rules/rule-table.js';
 import { DASHBOARD_OPTIONS, type RateLimitDashboardOptions } from '../dashboard.options.js';
@@ -172,7 +172,7 @@ export class ProcessReports implements OnModuleInit, OnApplicationShutdown {
   private async addOfKilled(): Promise<void> {
     const reports = (await this.records!.minutes.left()).map(readReport);
     for (const report of reports) {
-      if (report?.minute) await this.records!.minutes.addOfKilled(report.id, added(report.minute));
+      if (report?.minute) await this.records!.minutes.add(report.id, added(report.minute));
     }
   }
 

@@ -1,12 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { hasFigures } from '../../contracts/decision.js';
+import { hasFigures, type RuleDecision } from '../../contracts/decision.js';
+import { decisionOf } from '../../limiter/decision.js';
 import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import type { RuleHit } from '../../rules/compiled-rule.js';
 import { RateLimitService } from '../../nest/rate-limit.service.js';
 import { subjectOfText } from './masked.js';
-import { statesOf } from './subject-states.js';
 
-/** Maximum number of counters that are read for a snapshot: in one call, so that pages cost Redis little time. */
+/** Maximum number of counters that are read in one call, and for a snapshot, so that pages cost Redis little time. */
 const MOST_READ = 50;
 
 /** A counter of which the permits are wanted. */
@@ -75,4 +75,30 @@ export class RemainingPermits {
     }
     return undefined;
   }
+}
+
+/** What a rule has decided for a subject so far. */
+export interface SubjectState extends RuleDecision {
+  readonly hit: RuleHit;
+  /** Milliseconds until its block ends; absent if it is not blocked. */
+  readonly blockedMs?: number;
+}
+
+/** Returns the state of each counter, without taking permits. */
+export async function statesOf(
+  { engine }: RateLimitService,
+  hits: readonly RuleHit[],
+): Promise<readonly SubjectState[]> {
+  const states: SubjectState[] = [];
+  for (let first = 0; first < hits.length; first += MOST_READ) {
+    const part = hits.slice(first, first + MOST_READ);
+    const results = await engine.store.decide(part, { dryRun: true });
+    const { decisions } = decisionOf(part, results, true);
+    for (const [index, hit] of part.entries()) {
+      const { blockedFor } = results[index]!;
+      const block = blockedFor === undefined ? {} : { blockedMs: Math.ceil(blockedFor / 1000) };
+      states.push({ ...decisions[index]!, ...block, hit });
+    }
+  }
+  return states;
 }

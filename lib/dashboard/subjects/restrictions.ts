@@ -2,15 +2,14 @@ import { Inject, Injectable } from '@nestjs/common';
 import { hasFigures } from '../../contracts/decision.js';
 import { problemsOf } from '../../contracts/rate-limit-config.error.js';
 import type { RuleHit } from '../../rules/compiled-rule.js';
-import { subjectFromProgram, subjectFromSource, type Subject } from '../../rules/subject.js';
 import { RateLimitService } from '../../nest/rate-limit.service.js';
 import { exceptionKey, type HeldRule } from '../../nest/rules/rule-changes.js';
 import type { TableRule } from '../../nest/rules/rule-table.js';
 import { ProcessReports } from '../collect/process-reports.js';
 import type { FoundRule, FoundSubject, Restriction } from '../snapshot.js';
 import { blockKey, Blocks, type ListedBlock, type NotedBlock } from './blocks.js';
-import { namedSubject, subjectOfText, subjectText } from './masked.js';
-import { statesOf, type SubjectState } from './subject-states.js';
+import { namedSubject, shownLive, subjectOfText, subjectText } from './masked.js';
+import { statesOf, type SubjectState } from './remaining-permits.js';
 
 /** Finds subjects, and what restricts them: blocks and exceptions. */
 @Injectable()
@@ -33,10 +32,8 @@ export class Restrictions {
     const states = await statesOf(this.limits, hits.flat());
     const byKey = new Map(states.map((state) => [state.hit.key, state]));
     const blocks = notes.flatMap((note, index) => {
-      const endsInMs = endOf(
-        note,
-        hits[index]!.map(({ key }) => byKey.get(key)!),
-      );
+      const ofNote = hits[index]!.map(({ key }) => byKey.get(key)!);
+      const endsInMs = endOf(note, ofNote);
       return endsInMs > 0 ? [blockOf(secret, note, endsInMs)] : [];
     });
     const exceptions = [...this.limits.programs.table.changes.values()].flatMap((each) => each.exceptions);
@@ -132,10 +129,9 @@ function formsOf(given: string): readonly (string | readonly string[])[] {
 }
 
 function exceptionOf(secret: string, exception: HeldRule): Restriction {
-  const { rule, subject, fields, by, reason, at, until } = exception;
-  const counted: Subject = subjectFromProgram(subjectFromSource(subject!)) ?? '';
+  const { rule, subject, fields, by, reason, at, until } = shownLive(secret, exception);
   const endsInMs = until === Infinity ? null : Math.max(0, Math.ceil(until - performance.now()));
-  return { rule, subject: namedSubject(secret, rule, counted), exception: fields, by, reason, at, endsInMs };
+  return { rule, subject: subject!, exception: fields, by, reason, at, endsInMs };
 }
 
 function blockOf(

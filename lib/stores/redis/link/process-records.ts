@@ -1,6 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import type { Control } from './control.js';
-import { ENDED_MS, idOf, KEPT_MS, MOST_READ, SharedMinutes, type AddedMinute } from './shared-minutes.js';
+import {
+  ENDED_MS,
+  KEPT_MS,
+  MOST_READ,
+  SharedMinutes,
+  type AddedMinute,
+  type Writer,
+} from './shared-minutes.js';
 
 /** How long questions and answers are kept. */
 const ANSWERED_MS = 5000;
@@ -23,16 +30,6 @@ export interface Records {
   readonly records: readonly ProcessRecord[];
   /** The minutes that processes have added, as JSON, in the order of the request; `null` if Redis has none. */
   readonly minutes: readonly (string | null)[];
-}
-
-/** A process that writes ids of denials, or did. */
-export interface Writer {
-  /** The name of the process in its heartbeats. */
-  readonly id: string;
-  /** The key of its ids, in hex. */
-  readonly key: string;
-  /** When it published the last time, in milliseconds since the epoch by its clock. */
-  readonly seenAt: number;
 }
 
 /** Maximum number of processes whose ids can be recognised, and for how long after the last has ended, in milliseconds. */
@@ -105,14 +102,8 @@ export class ProcessRecords {
   }
 
   /** Returns the processes that write ids of denials, and those that did. */
-  async writers(): Promise<readonly Writer[]> {
-    const found = await this.control.call((redis) =>
-      redis.zrange(this.keyOf('writers'), '0', String(MOST_WRITERS - 1), 'REV', 'WITHSCORES'),
-    );
-    return found.flatMap((member, nth) => {
-      const [writer, id] = member.split(' ');
-      return nth % 2 === 0 ? { id: id!, key: writer!, seenAt: Number(found[nth + 1]) } : [];
-    });
+  writers(): Promise<readonly Writer[]> {
+    return this.minutes.writers(MOST_WRITERS);
   }
 
   /**
@@ -131,7 +122,7 @@ export class ProcessRecords {
   /** Makes room for another question. */
   async close({ id }: Question): Promise<void> {
     const text = await this.control.call((redis) => redis.get(this.keyOf('ask')));
-    if (questionIn(text)?.id === id) await this.remove('ask');
+    if (questionIn(text)?.id === id) await this.control.call((redis) => redis.unlink(this.keyOf('ask')));
   }
 
   async answer({ id }: Question, text: string): Promise<void> {
@@ -140,7 +131,7 @@ export class ProcessRecords {
 
   /** Returns the answers of processes; `null` for one that has not answered yet. */
   answers({ id }: Question, processes: readonly string[]): Promise<readonly (string | null)[]> {
-    return this.textsOf(`answer:${id}`, processes);
+    return this.control.call((redis) => redis.mget(processes.map((each) => this.keyOf('answer', id, each))));
   }
 
   /**
@@ -185,11 +176,8 @@ export class ProcessRecords {
   }
 
   private async recordsAnd(minutes: readonly number[]): Promise<Omit<Records, 'secret'>> {
-    const listed = await this.control.call((redis) =>
-      redis.zrange(this.keyOf('writers'), '0', String(MOST_READ - 1), 'REV'),
-    );
-    const ids = listed.map(idOf);
-    const keys = ids.map((id) => this.keyOf('process', id));
+    const writers = await this.minutes.writers(MOST_READ);
+    const keys = writers.map(({ id }) => this.keyOf('process', id));
     const all = [...keys, ...minutes.map((minute) => this.keyOf('minute', String(minute)))];
     if (all.length === 0) return { records: [], minutes: [] };
     const [texts, ...left] = await this.control.call((redis) =>
@@ -200,15 +188,6 @@ export class ProcessRecords {
       return text ? { text, leftMs: left[index]! } : [];
     });
     return { records, minutes: texts.slice(keys.length) };
-  }
-
-  private async textsOf(kind: string, ids: readonly string[]): Promise<readonly (string | null)[]> {
-    if (ids.length === 0) return [];
-    return this.control.call((redis) => redis.mget(ids.map((id) => this.keyOf(kind, id))));
-  }
-
-  private async remove(...parts: readonly string[]): Promise<void> {
-    await this.control.call((redis) => redis.unlink(this.keyOf(...parts)));
   }
 
   private keyOf(...parts: readonly string[]): string {

@@ -18,6 +18,16 @@ export interface AddedMinute {
   readonly mostRules: number;
 }
 
+/** A process that writes ids of denials, or did. */
+export interface Writer {
+  /** The name of the process in its heartbeats. */
+  readonly id: string;
+  /** The key of its ids, in hex. */
+  readonly key: string;
+  /** When it published the last time, in milliseconds since the epoch by its clock. */
+  readonly seenAt: number;
+}
+
 /** Minutes that processes add up, in one slot of a Cluster. */
 export class SharedMinutes {
   /** @param key the key of the heartbeats, with a hash tag: prefix of all keys */
@@ -26,51 +36,39 @@ export class SharedMinutes {
     private readonly key: string,
   ) {}
 
-  /** Adds a minute of this process that is over, and publishes its record without that minute. */
-  add(process: string, minute: AddedMinute, record: string, keptMs = KEPT_MS): Promise<unknown> {
-    return this.addTo(minute, process, [1, record, keptMs]);
-  }
-
-  /** Adds the last minute of a process that was killed, and deletes its record. Does nothing if another process has. */
-  addOfKilled(process: string, minute: AddedMinute): Promise<unknown> {
-    return this.addTo(minute, process, ['', '', 0]);
-  }
-
-  /** Returns the records of processes that have not published for longer than the page shows their seconds. */
-  left(): Promise<readonly string[]> {
-    return this.control.call(async (redis) => {
-      const scored = await redis.zrange(
-        `${this.key}:writers`,
-        '0',
-        String(MOST_READ - 1),
-        'REV',
-        'WITHSCORES',
-      );
-      const [, latest = '0'] = scored;
-      const isLeft = (_: string, index: number): boolean =>
-        index % 2 === 0 && Number(latest) - Number(scored[index + 1]) > ENDED_MS;
-      const keys = scored.filter(isLeft).map((process) => `${this.key}:process:${idOf(process)}`);
-      const texts = keys.length > 0 ? await redis.mget(keys) : [];
-      return texts.filter((text) => text !== null);
-    });
-  }
-
-  private addTo(
-    { minute, counts, mostRules }: AddedMinute,
-    process: string,
-    [isComplete, record, keptMs]: readonly [isComplete: 1 | '', record: string, keptMs: number],
-  ): Promise<unknown> {
-    const keys = [`minute:${minute}`, `added:${process}`, `process:${process}`];
-    const args = [minute, counts, isComplete, record, keptMs, KEPT_MS, mostRules];
+  /**
+   * Adds a minute of a process that is over, and publishes its record without that minute.
+   *
+   * @param record absent if the process was killed: its record is deleted, and nothing is done if another process has
+   */
+  add(process: string, minute: AddedMinute, record = '', keptMs = KEPT_MS): Promise<unknown> {
+    const keys = [`minute:${minute.minute}`, `added:${process}`, `process:${process}`];
+    const args = [minute.minute, minute.counts, record && 1, record, keptMs, KEPT_MS, minute.mostRules];
     return this.control.run(
       addMinute,
       keys.map((key) => `${this.key}:${key}`),
       args,
     );
   }
-}
 
-/** Returns the id of a process in the list of those that publish. */
-export function idOf(process: string): string {
-  return process.split(' ')[1]!;
+  /** Returns the records of processes that have not published for longer than the page shows their seconds. */
+  async left(): Promise<readonly string[]> {
+    const [latest, ...others] = await this.writers(MOST_READ);
+    const left = others.filter(({ seenAt }) => latest!.seenAt - seenAt > ENDED_MS);
+    if (left.length === 0) return [];
+    const keys = left.map(({ id }) => `${this.key}:process:${id}`);
+    const texts = await this.control.call((redis) => redis.mget(keys));
+    return texts.filter((text) => text !== null);
+  }
+
+  /** Returns the processes that have published last, the latest first. */
+  async writers(most: number): Promise<readonly Writer[]> {
+    const found = await this.control.call((redis) =>
+      redis.zrange(`${this.key}:writers`, '0', String(most - 1), 'REV', 'WITHSCORES'),
+    );
+    return found.flatMap((member, nth) => {
+      const [key, id] = member.split(' ') as [string, string];
+      return nth % 2 === 0 ? { id, key, seenAt: Number(found[nth + 1]) } : [];
+    });
+  }
 }
