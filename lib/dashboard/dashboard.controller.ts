@@ -80,22 +80,13 @@ export class DashboardController {
     });
   }
 
-  /** `RateLimitDashboardModule` adds the path and the guards. */
+  /** Shows subjects. `RateLimitDashboardModule` adds the paths and the guards. */
   unmask(request: DashboardRequest, response: unknown): Promise<void> {
-    return this.unmasked(request, response, async () => ({ subjects: await this.changes.unmask(request) }));
-  }
-
-  /** `RateLimitDashboardModule` adds the path and the guards. */
-  explain(request: DashboardRequest, response: unknown): Promise<void> {
-    return this.unmasked(request, response, () => this.changes.explain(request));
-  }
-
-  private unmasked(request: DashboardRequest, response: unknown, read: () => Promise<object>): Promise<void> {
     return this.answer(request, response, async () => {
       if (!this.guarded.unmask)
         throw new ForbiddenException('Subjects are masked: the operations page has no `unmaskGuards`.');
       checkChange(request);
-      return jsonReply(await read());
+      return jsonReply(await this.changes[pathEnd(request)[1] === 'explain' ? 'explain' : 'unmask'](request));
     });
   }
 

@@ -163,16 +163,10 @@ function moduleOf(extras: RateLimitDashboardExtras, options: Provider): DynamicM
 /** Operators need the page when a limit is wrong, so no rule applies to it. */
 function controllerAt(path: string, guards: Guards, unmaskGuards: Guards): Type {
   class RateLimitDashboardController extends DashboardController {
-    @Post('unmask')
+    @Post(['unmask', 'explain'])
     @UseGuards(...unmaskGuards)
     override unmask(@Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
       return super.unmask(request, response);
-    }
-
-    @Post('explain')
-    @UseGuards(...unmaskGuards)
-    override explain(@Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
-      return super.explain(request, response);
     }
   }
   Controller({ path, version: VERSION_NEUTRAL })(RateLimitDashboardController);

@@ -89,12 +89,7 @@ export class Reservation<Actual = number | CostByRule> implements AsyncDisposabl
   used(usage: UsageOf<Actual>): boolean {
     const { engine, rules, decision } = this;
     if (!this.allowed) return false;
-    this.usage ??= new UsageReports(
-      decision,
-      rules.hits,
-      (charges) => engine.store.adjust(charges),
-      engine.base.stopwatch,
-    );
+    this.usage ??= new UsageReports(decision, rules.hits, engine);
     return this.usage.note(this.settled ? {} : this.byName((usage ?? {}) as Cost));
   }
 

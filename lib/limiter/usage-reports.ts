@@ -1,8 +1,7 @@
-import type { Clock } from '../contracts/clock.js';
 import type { Decision } from '../contracts/decision.js';
-import type { Adjustment } from '../contracts/store.js';
 import { costOfRule, type RuleHit } from '../rules/compiled-rule.js';
 import { DecidedHit } from './decision.js';
+import type { Engine } from './engine.js';
 import type { Use } from './settlement.js';
 
 const REPORT_EVERY_MS = 1000;
@@ -15,9 +14,6 @@ const MOST = 1e9;
 /** Permits that were used so far, by rule name or of every rule. Values that are not known yet are ignored. */
 export type Usage = number | null | undefined | Readonly<Record<string, number | null | undefined>>;
 
-/** Sends adjustments, as a store does. */
-type Adjust = (adjustments: readonly Adjustment[]) => Promise<readonly (boolean | undefined)[]>;
-
 /** Charges what a reservation uses beyond its estimate, while the work is done: at most one call a second. */
 export class UsageReports {
   /** What was used, by hit. */
@@ -26,12 +22,10 @@ export class UsageReports {
   sent: Promise<void> | undefined;
   private nextAt = -Infinity;
 
-  /** @param stopwatch a monotonic clock, in milliseconds */
   constructor(
     private readonly decision: Decision,
     private readonly hits: readonly RuleHit[],
-    private readonly adjust: Adjust,
-    private readonly stopwatch: Clock,
+    private readonly engine: Engine,
   ) {
     this.uses = hits.map(() => ({ used: 0, charged: 0, confirmed: 0, left: Infinity }));
   }
@@ -46,12 +40,12 @@ export class UsageReports {
       if (typeof used === 'number' && used > use.used) use.used = Math.min(MOST, Math.ceil(used));
       isDue ||= use.used - cost - use.charged >= Math.max(1, cost * REPORTED_PART);
     }
-    if (isDue && this.stopwatch() >= this.nextAt) this.sent = this.report();
+    if (isDue && this.engine.base.stopwatch() >= this.nextAt) this.sent = this.report();
     return this.uses.every(({ left }, nth) => left > 0 || this.hits[nth]!.shadow);
   }
 
   private async report(): Promise<void> {
-    this.nextAt = this.stopwatch() + REPORT_EVERY_MS;
+    this.nextAt = this.engine.base.stopwatch() + REPORT_EVERY_MS;
     const charge = DecidedHit.chargeOf(this.decision);
     const charges = this.uses.flatMap((use, nth) => {
       const cost = use.used - this.hits[nth]!.cost - use.charged;
@@ -61,9 +55,9 @@ export class UsageReports {
       return [{ ...further, use, left: (remaining: number) => (use.left = remaining) }];
     });
     if (charges.length === 0) return;
-    const made = await this.adjust(charges).catch(() => []);
+    const made = await this.engine.store.adjust(charges).catch(() => []);
     for (const [nth, { use, cost }] of charges.entries()) {
-      if (made[nth] === undefined) this.nextAt = this.stopwatch() + UNCONFIRMED_MS;
+      if (made[nth] === undefined) this.nextAt = this.engine.base.stopwatch() + UNCONFIRMED_MS;
       else if (made[nth]) use.confirmed += cost;
     }
   }

@@ -48,12 +48,11 @@ import {
   RATE_LIMIT_STORE,
   REGISTERS_FILTER,
 } from './tokens.js';
-import { declaredClasses, hasOtherHandlers } from './startup/handlers.js';
+import { observeResults, declaredClasses, hasOtherHandlers } from './startup/handlers.js';
 import type { HandlerEnhancers } from './startup/handler-enhancers.js';
 import { ROUTING_LIMITER, RoutingLimiter } from './limit-before-routing.js';
 import { METHOD_LIMITER } from './limited-method.js';
 import { InjectedLimiter, ProviderMethods } from './startup/provider-methods.js';
-import { observeResults } from './startup/observe-results.js';
 import { Walk } from './startup/walk.js';
 
 async function createService(

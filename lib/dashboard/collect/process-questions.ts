@@ -9,8 +9,10 @@ const LONGEST_WAIT_MS = 2500;
 const LONGEST_QUEUE_MS = 10_000;
 const LOOK_EVERY_MS = 100;
 
-/** How long a question takes at most, in milliseconds. */
-interface Patience {
+interface Asked {
+  /** The processes; by default all that report. */
+  readonly ids?: readonly string[];
+  /** How long to wait for other questions, and for answers, in milliseconds. */
   readonly queueMs?: number;
   readonly waitMs?: number;
 }
@@ -41,48 +43,42 @@ export class ProcessQuestions {
   /**
    * Returns the answers of other processes as JSON; `null` for one that has not answered.
    *
-   * @param ids the processes; by default all that report
    * @throws ServiceUnavailableException if other questions are open for too long, or Redis cannot be read
    */
-  async ask(
-    kind: string,
-    text: string,
-    { ids, ...patience }: Patience & { readonly ids?: readonly string[] } = {},
-  ): Promise<readonly (string | null)[]> {
+  async ask(kind: string, text: string, asked: Asked = {}): Promise<readonly (string | null)[]> {
     const { records, id: own } = this.processes;
-    const asked =
-      ids ?? (await this.processes.all()).reports.flatMap(({ id, isCurrent }) => (isCurrent ? id : []));
-    const others = asked.filter((id) => id !== own);
+    const reporting = async () => (await this.processes.all()).reports.filter(({ isCurrent }) => isCurrent);
+    const ids = asked.ids ?? (await reporting()).map(({ id }) => id);
+    const others = ids.filter((id) => id !== own);
     if (!records || others.length === 0) return [];
-    return this.answersOf(records, kind + END_OF_KIND + text, others, patience).catch((error: unknown) => {
+    return answersOf(records, kind + END_OF_KIND + text, others, asked).catch((error: unknown) => {
       if (error instanceof ServiceUnavailableException) throw error;
       throw new ServiceUnavailableException(`Redis cannot be read: ${(error as Error).message}`);
     });
   }
+}
 
-  private async answersOf(
-    records: ProcessRecords,
-    text: string,
-    ids: readonly string[],
-    { queueMs = LONGEST_QUEUE_MS, waitMs = LONGEST_WAIT_MS }: Patience,
-  ): Promise<readonly (string | null)[]> {
-    const question = await until(queueMs, () => records.ask(text));
-    if (!question) throw new ServiceUnavailableException(BUSY);
-    try {
-      const answers = () => records.answers(question, ids);
-      const isComplete = (found: readonly (string | null)[]) => !found.includes(null);
-      return await until(waitMs, answers, isComplete);
-    } finally {
-      await records.close(question);
-    }
-  }
+async function answersOf(
+  records: ProcessRecords,
+  text: string,
+  ids: readonly string[],
+  { queueMs = LONGEST_QUEUE_MS, waitMs = LONGEST_WAIT_MS }: Asked,
+): Promise<readonly (string | null)[]> {
+  const question = await until(queueMs, () => records.ask(text), Boolean);
+  if (!question) throw new ServiceUnavailableException(BUSY);
+  const answers = until(
+    waitMs,
+    () => records.answers(question, ids),
+    (found) => !found.includes(null),
+  );
+  return answers.finally(() => records.close(question));
 }
 
 /** Looks again and again until what is found is wanted, and returns it; after a time, whatever is found. */
 async function until<Found>(
   longestMs: number,
   look: () => Promise<Found>,
-  isWanted: (found: Found) => boolean = Boolean,
+  isWanted: (found: Found) => boolean,
 ): Promise<Found> {
   const end = performance.now() + longestMs;
   for (;;) {

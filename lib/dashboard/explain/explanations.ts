@@ -98,10 +98,9 @@ export class Explanations implements OnModuleInit {
     until: number,
   ): Promise<Omit<Explanation<EventSubject>, 'id'>> {
     const wanted = rules.filter(isDenying);
-    const patience = { queueMs: 0, waitMs: Math.max(0, until - performance.now()) };
-    const texts: readonly (string | null)[] = await this.questions
-      .ask('requests', JSON.stringify(wanted), patience)
-      .catch(() => [null]);
+    const asked = { queueMs: 0, waitMs: Math.max(0, until - performance.now()) };
+    const answers = this.questions.ask('requests', JSON.stringify(wanted), asked);
+    const texts = await answers.catch((): readonly null[] => [null]);
     const others = texts.map((text) => JSON.parse(text ?? '[]') as readonly RecordedRequests[]);
     const all = [this.recorded(wanted), ...others];
     const explained = rules.map((each) => {

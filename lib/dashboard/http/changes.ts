@@ -175,9 +175,9 @@ export class Changes {
   }
 
   /** Returns the subjects in a request, for a user with the right to see them. */
-  unmask(request: DashboardRequest): Promise<readonly string[]> {
+  async unmask(request: DashboardRequest): Promise<{ readonly subjects: readonly string[] }> {
     const { subjects } = bodyOf(request, ['subjects']);
-    return this.subjects.unmask(subjects, authorOf(request, this.options.author));
+    return { subjects: await this.subjects.unmask(subjects, authorOf(request, this.options.author)) };
   }
 }
 

@@ -203,11 +203,6 @@ function trafficBars({ start, items, span, width, room, slot }: Area) {
   ];
 }
 
-/** The position of a second in a chart: 0 is the first. */
-function indexOf({ at }: SnapshotSecond, start: number): number {
-  return Math.floor((at - start) / 1000);
-}
-
 const HEIGHT = 24;
 const SLOT = 2;
 /** Requests per second that fill the height if no second has more: a single request is a low bar. */
@@ -221,7 +216,7 @@ export function Sparkline({ at, seconds }: Seconds) {
   const scale = (HEIGHT - 2) / most;
   const path = (of: 'allowed' | 'denied', below: (each: SnapshotSecond) => number) =>
     bars(shown, (each) => ({
-      x: indexOf(each, start) * SLOT,
+      x: ((each.at - start) / 1000) * SLOT,
       y: HEIGHT - below(each) * scale,
       width: SLOT,
       height: -each[of] * scale,

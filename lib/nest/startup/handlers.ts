@@ -2,7 +2,8 @@ import type { Type } from '@nestjs/common';
 import { MetadataScanner, type ModulesContainer } from '@nestjs/core';
 import { methodRules, targetRules } from '../rate-limit.decorator.js';
 import { namedOn, type RuleFields } from '../rules/rule-layers.js';
-import type { Target } from '../rules/declared-rules.js';
+import type { DeclaredRules, Target } from '../rules/declared-rules.js';
+import type { Admission } from '../request/admission.js';
 import type { TransportName } from '../rules/route-rule.js';
 import type { Handler } from '../request/routes.js';
 
@@ -127,6 +128,24 @@ export function targetsOf(type: Type, handler: Handler, method: string): readonl
 
 function classTarget(type: Type): Target {
   return { ...targetRules(type), path: `@RateLimit on ${type.name}` };
+}
+
+/** Observes what handlers with rules that settle return, before Nest reads the interceptors of handlers. */
+export async function observeResults(
+  modules: ModulesContainer,
+  declared: DeclaredRules,
+  admission: Admission,
+): Promise<void> {
+  const observed: object[] = [];
+  for (const { type, isController } of declaredClasses(modules)) {
+    for (const { name, handler, kind } of handlersOf(type, isController)) {
+      if (kind === 'none' || kind === 'connection') continue;
+      const rules = declared.rulesFor(targetsOf(type, handler, name));
+      if (rules.some(({ settle }) => settle)) observed.push(handler);
+    }
+  }
+  if (observed.length === 0) return;
+  observed.forEach(await admission.openSettlements());
 }
 
 /** Whether a class, or one that it extends, has rules for all its methods. */

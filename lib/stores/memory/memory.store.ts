@@ -4,7 +4,6 @@ import { CLOCK, FROM_ONE, readOptions } from '../../contracts/options.js';
 import type { Adjustment, Counter, DecideOptions, Hit, HitResult } from '../../contracts/store.js';
 import type { BaseStore, GrantFollower } from '../../contracts/base-store.js';
 import { endsWithReset } from '../../contracts/undo.js';
-import { reportCrossed } from './crossings.js';
 import { Entries, Resets, type StateKey } from './entries.js';
 import {
   blockedFor,
@@ -262,5 +261,23 @@ export class MemoryStore implements BaseStore {
 
   private blockFor(block: StateKey, duration: number, now: number): void {
     this.entries.set(block, { until: now + duration, written: now } satisfies BlockState, now + duration, 1);
+  }
+}
+
+/** Reports the thresholds that a charge has crossed, as alerts.lua does. */
+function reportCrossed(
+  entries: Entries,
+  { key, alerts, cost }: Counter & { readonly cost: number },
+  { remaining = 0, resetAfter = 0 }: { readonly remaining?: number; readonly resetAfter?: number },
+  now: number,
+): void {
+  for (const [index, given] of alerts!.levels.entries()) {
+    const level = given < 0 ? cost - 1 : given;
+    if (remaining > level || remaining + cost <= level) continue;
+    const reported = { key: `${key}:alert:${given}` };
+    if (Number(entries.get(reported) ?? 0) > now) continue;
+    const until = now + (alerts!.keptFor || resetAfter);
+    entries.set(reported, until, until, 1);
+    alerts!.crossed(index, remaining);
   }
 }
