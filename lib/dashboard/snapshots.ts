@@ -6,7 +6,6 @@ import { MINUTE_MS, type MinuteCounts } from './collect/minutes.js';
 import { ProcessReports } from './collect/process-reports.js';
 import { problemsOf, processOf } from './collect/processes.js';
 import type { AllReports } from './collect/report-reader.js';
-import type { CountedElement } from './collect/space-saving.js';
 import { ruleTotals, totalsOf, type RuleTotals } from './collect/totals.js';
 import {
   DASHBOARD_GUARDED,
@@ -17,7 +16,7 @@ import {
 import { viewsOf, type RuleView } from './rule-views.js';
 import type { Snapshot, SnapshotLive, SnapshotLoss, SnapshotRule } from './snapshot.js';
 import { namedSubject, shownLive, subjectOfText } from './subjects/masked.js';
-import { RemainingPermits, type Permits } from './subjects/remaining-permits.js';
+import { RemainingPermits } from './subjects/remaining-permits.js';
 
 /** Makes what the page shows. */
 @Injectable()
@@ -67,20 +66,15 @@ export class Snapshots {
     };
   }
 
-  private inForce(): readonly SourcedRule[] {
-    return [...this.table.changes.values()].flatMap(({ layer, exceptions }) => [
-      ...(layer ? [layer] : []),
-      ...exceptions,
-    ]);
-  }
-
   private lossOf({ secret }: AllReports): SnapshotLoss | null {
     const { loss } = this.limits.rules;
     if (!loss) return null;
     const shown = ({ rule, subject, fields }: SourcedRule): SnapshotLive =>
       shownLive(secret, { rule, subject, fields });
     const { at, reason, stored } = loss;
-    return { at, reason, inForce: this.inForce().map(shown), stored: stored.map(shown) };
+    const changes = [...this.table.changes.values()];
+    const inForce = changes.flatMap(({ layer, exceptions }) => [...(layer ? [layer] : []), ...exceptions]);
+    return { at, reason, inForce: inForce.map(shown), stored: stored.map(shown) };
   }
 
   private async rulesOf(
@@ -90,11 +84,7 @@ export class Snapshots {
     const views = viewsOf(this.limits.rules.list());
     const names = [...new Set([...views.keys(), ...totals.keys()])].sort();
     const asked = names.flatMap((rule) =>
-      (totals.get(rule)?.top ?? []).map(([subject, , , route]) => ({
-        rule,
-        subject,
-        route: route ?? undefined,
-      })),
+      (totals.get(rule)?.top ?? []).map(([subject, , , route]) => ({ rule, subject, route })),
     );
     const permits = await this.remaining.of(asked);
     let next = 0;
@@ -102,7 +92,9 @@ export class Snapshots {
     return names.map((rule) => {
       const view = views.get(rule);
       const { top, ...figures } = totals.get(rule) ?? ruleTotals([], 0);
-      const subjects = top.map((each) => this.subjectOf(secret, rule, each, permits[next++]!));
+      const subjects = top.map(([element, denied, error]) => {
+        return { ...namedSubject(secret, rule, subjectOfText(element)), denied, error, ...permits[next++]! };
+      });
       return {
         ...(view ?? unknownRule(rule)),
         editable: editable && view !== undefined,
@@ -111,21 +103,6 @@ export class Snapshots {
         top: subjects,
       };
     });
-  }
-
-  private subjectOf(
-    secret: string,
-    rule: string,
-    [element, count, error]: CountedElement,
-    { remaining, isBlocked }: Permits,
-  ): SnapshotRule['top'][number] {
-    return {
-      ...namedSubject(secret, rule, subjectOfText(element)),
-      denied: count,
-      error,
-      remaining,
-      isBlocked,
-    };
   }
 }
 

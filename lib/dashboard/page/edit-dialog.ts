@@ -171,22 +171,13 @@ function valueOf(text: string): unknown {
 }
 
 function effectText(preview: Preview): string {
-  const {
-    requests,
-    subjects,
-    deniedRecorded,
-    deniedNow,
-    deniedThen,
-    assumed,
-    assumedHoldMs,
-    seconds,
-    sampled,
-  } = preview;
+  const { requests, assumed, assumedHoldMs, sampled } = preview;
+  const [subjects, time] = [counted(preview.subjects, 'subject'), duration(preview.seconds * 1000)];
+  const [recorded, now, then] = [preview.deniedRecorded, preview.deniedNow, preview.deniedThen].map(count);
   if (requests === 0) return 'No request of this rule is known, so the effect is unknown.';
   const sample = `1 subject in ${count(1 / sampled)}`;
-  const of = `${counted(requests, 'request')} of ${counted(subjects, 'subject')} in ${duration(seconds * 1000)}`;
-  const recorded = sampled < 1 ? `Recorded (${sample})` : 'Recorded';
-  const effect = `${recorded}: ${of}, ${count(deniedRecorded)} denied. The rule as it is now would have denied ${count(deniedNow)} of them; this change would have denied ${count(deniedThen)}.`;
+  const of = `${counted(requests, 'request')} of ${subjects} in ${time}`;
+  const effect = `Recorded${sampled < 1 ? ` (${sample})` : ''}: ${of}, ${recorded} denied. The rule as it is now would have denied ${now} of them; this change would have denied ${then}.`;
   if (assumed === 0) return effect;
   const unknown = `${counted(assumed, 'denied request')} would have been allowed`;
   if (assumedHoldMs !== null) {

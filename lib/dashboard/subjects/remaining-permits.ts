@@ -1,8 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { hasFigures, type RuleDecision } from '../../contracts/decision.js';
 import { decisionOf } from '../../limiter/decision.js';
-import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
+import { problemsOf } from '../../contracts/rate-limit-config.error.js';
 import type { RuleHit } from '../../rules/compiled-rule.js';
+import type { TableRule } from '../../nest/rules/rule-table.js';
+import type { Subject } from '../../rules/subject.js';
 import { RateLimitService } from '../../nest/rate-limit.service.js';
 import { subjectOfText } from './masked.js';
 
@@ -14,7 +16,7 @@ export interface AskedCounter {
   readonly rule: string;
   /** See `subjectText`. */
   readonly subject: string;
-  readonly route: string | undefined;
+  readonly route: string | null | undefined;
 }
 
 /** What a subject has left. */
@@ -33,7 +35,7 @@ const UNKNOWN: Permits = { remaining: null, isBlocked: false };
  */
 @Injectable()
 export class RemainingPermits {
-  private known = new Map<string, Permits & { readonly read: number }>();
+  private known = new Map<string, { readonly permits: Permits; readonly read: number }>();
   private reads = 0;
 
   constructor(@Inject(RateLimitService) private readonly limits: RateLimitService) {}
@@ -44,7 +46,7 @@ export class RemainingPermits {
     const byKey = new Map(hits.flatMap((hit) => (hit ? [[hit.key, hit] as const] : [])));
     this.known = new Map([...this.known].filter(([key]) => byKey.has(key)));
     await this.read([...byKey.values()].sort((one, other) => this.readAt(one) - this.readAt(other)));
-    return hits.map((hit) => (hit && this.known.get(hit.key)) ?? UNKNOWN);
+    return hits.map((hit) => (hit && this.known.get(hit.key)?.permits) ?? UNKNOWN);
   }
 
   private async read(hits: readonly RuleHit[]): Promise<void> {
@@ -55,7 +57,7 @@ export class RemainingPermits {
     for (const { hit, blockedMs, ...state } of states) {
       const isBlocked = blockedMs !== undefined || hit.rule.resolved?.['exception'] === 'deny';
       const remaining = hasFigures(state) ? state.remaining : null;
-      this.known.set(hit.key, { remaining, isBlocked, read: this.reads });
+      this.known.set(hit.key, { permits: { remaining, isBlocked }, read: this.reads });
     }
   }
 
@@ -64,16 +66,8 @@ export class RemainingPermits {
   }
 
   private hitOf({ rule, subject, route }: AskedCounter): RuleHit | undefined {
-    try {
-      for (const each of this.limits.programs.table.rulesNamed(rule)) {
-        if (each.dynamic.length > 0) continue;
-        const hit = each.hitsOf(subjectOfText(subject), 0).find((found) => found.rule.trialOf === undefined);
-        if (hit && hit.route === route) return hit;
-      }
-    } catch (error) {
-      if (!(error instanceof RateLimitConfigError)) throw error; // An exception that does not fit the rule.
-    }
-    return undefined;
+    const rules = this.limits.programs.table.rulesNamed(rule).filter(({ dynamic }) => dynamic.length === 0);
+    return hitsOf(rules, subjectOfText(subject)).find((hit) => hit.route === (route ?? undefined));
   }
 }
 
@@ -82,6 +76,13 @@ export interface SubjectState extends RuleDecision {
   readonly hit: RuleHit;
   /** Milliseconds until its block ends; absent if it is not blocked. */
   readonly blockedMs?: number;
+}
+
+/** Returns the hits of a subject under rules. An exception that does not fit its rule is reported elsewhere. */
+export function hitsOf(rules: readonly TableRule[], subject: Subject): readonly RuleHit[] {
+  const hits: RuleHit[] = [];
+  for (const each of rules) problemsOf(() => hits.push(...each.hitsOf(subject, 0)));
+  return hits.filter(({ rule }) => rule.trialOf === undefined);
 }
 
 /** Returns the state of each counter, without taking permits. */

@@ -9,7 +9,7 @@ import { ProcessReports } from '../collect/process-reports.js';
 import type { FoundRule, FoundSubject, Restriction } from '../snapshot.js';
 import { blockKey, Blocks, type ListedBlock, type NotedBlock } from './blocks.js';
 import { namedSubject, shownLive, subjectOfText, subjectText } from './masked.js';
-import { statesOf, type SubjectState } from './remaining-permits.js';
+import { hitsOf, statesOf, type SubjectState } from './remaining-permits.js';
 
 /** Finds subjects, and what restricts them: blocks and exceptions. */
 @Injectable()
@@ -86,12 +86,8 @@ export class Restrictions {
   }
 
   private blockHits({ rule, subject }: NotedBlock): readonly RuleHit[] {
-    const counted = subjectOfText(subject);
     const rules = this.limits.programs.table.rulesNamed(rule);
-    const hits: RuleHit[] = [];
-    // An exception that does not fit the rule is reported elsewhere.
-    for (const each of rules) problemsOf(() => hits.push(...each.hitsOf(counted, 0)));
-    return hits.filter((hit) => hit.block && hit.rule.trialOf === undefined);
+    return hitsOf(rules, subjectOfText(subject)).filter(({ block }) => block);
   }
 }
 

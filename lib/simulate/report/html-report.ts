@@ -44,10 +44,8 @@ function axes(bars: readonly Bar[], most: number): string {
   const parts = length < 4 ? [0, 1] : [0, 0.25, 0.5, 0.75, 1];
   const times = parts.map((part) => {
     const anchor = part === 0 ? 'start' : part === 1 ? 'end' : 'middle';
-    const at = timeOf(first.start + Math.round(length * part)).slice(
-      length > 172_800 ? 0 : 11,
-      length > 172_800 ? 10 : 19,
-    );
+    const [from, until] = length > 172_800 ? [0, 10] : [11, 19];
+    const at = timeOf(first.start + Math.round(length * part)).slice(from, until);
     return `<text x="${fixed(WIDTH * part)}" y="${HEIGHT + BELOW - 4}" text-anchor="${anchor}">${at}</text>`;
   });
   return [...requests, ...times].join('');
