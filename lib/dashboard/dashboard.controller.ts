@@ -14,6 +14,7 @@ import {
 import type { ServerResponse } from 'node:http';
 import { page } from './page.embedded.js';
 import { Snapshots } from './snapshots.js';
+import { withMaskedSubjects } from './subjects/masked.js';
 
 /** The files of the page by the ends of their paths. */
 const FILES: Readonly<Record<string, Reply>> = {
@@ -104,7 +105,7 @@ export class DashboardController {
       const made = await reply(raw);
       if (made) send(raw, made);
     } catch (error) {
-      send(raw, failureOf(this.changes.shownError(error), this.logger));
+      send(raw, failureOf(withMaskedSubjects(error), this.logger));
     }
   }
 }

@@ -218,7 +218,8 @@ export interface Preview {
 }
 
 /** A change in the history of a rule. */
-export interface HistoryEntry extends SnapshotLive {
+export interface HistoryEntry
+  extends SnapshotLive, Pick<SnapshotChange, 'version' | 'reason' | 'expiresInMs'> {
   /** What was in force before: `null` for the rule in the code; absent if that is unknown. */
   readonly before?: unknown;
   /** Whether it is the last change of its rule or exception, and still has an effect. */
@@ -226,9 +227,6 @@ export interface HistoryEntry extends SnapshotLive {
   /** How a loss of all live rules was ended. */
   readonly loss?: 'restored' | 'accepted';
   readonly by: string;
-  readonly reason?: string;
   /** Milliseconds since the epoch. */
   readonly at: number;
-  readonly version: number;
-  readonly expiresInMs?: number;
 }

@@ -17,7 +17,7 @@ import { Previews } from '../preview/previews.js';
 import { ProcessReports } from '../collect/process-reports.js';
 import type { Explanation } from '../../nest/explanation.js';
 import type { NamedSubject } from '../snapshot.js';
-import { unmasked, withMaskedSubjects } from '../subjects/masked.js';
+import { unmasked } from '../subjects/masked.js';
 import { Restrictions } from '../subjects/restrictions.js';
 import { SubjectActions } from '../subjects/subject-actions.js';
 import { History } from './history.js';
@@ -155,11 +155,6 @@ export class Changes {
       if (change.done && isUnconfirmed(error)) log(`, with an error: ${escaped((error as Error).message)}`);
       throw error;
     }
-  }
-
-  /** Returns an error as the page may show it: subjects of exceptions are masked like all others. */
-  shownError(error: unknown): unknown {
-    return withMaskedSubjects(error);
   }
 
   /** Returns why a request was denied, for a user with the right to see subjects. */

@@ -116,7 +116,6 @@ export function TrafficChart({ at, span, items, gaps, allUntil, marks = [], onPo
       onPointerMove: ({ offsetX }: PointerEvent) => setPointer(offsetX),
       onPointerLeave: () => setPointer(undefined),
     },
-    gaps && HATCH, // Both charts use it.
     missing.map(([from, until]) => area('gap', from, until)),
     isPointed && area('cursor', pointed, pointed + step),
     trafficBars({ start, items, span, width, room, slot }),
@@ -124,16 +123,6 @@ export function TrafficChart({ at, span, items, gaps, allUntil, marks = [], onPo
     marks.map((mark) => area('mark', mark.at, mark.at + (2 * step) / Math.max(slot, 1))),
   );
 }
-
-const HATCH = h(
-  'defs',
-  null,
-  h(
-    'pattern',
-    { id: 'hatch', width: 6, height: 6, patternUnits: 'userSpaceOnUse', patternTransform: 'rotate(45)' },
-    h('path', { d: 'M0 0V6' }),
-  ),
-);
 
 /** Returns the times of bars that are missing. */
 function missingIn(items: readonly Item[], start: number, { step, length }: Span): Snapshot['gaps'] {
@@ -156,14 +145,7 @@ function readingOf(
   return [`${format(at)}: ${isMissing ? 'no figures' : counts}`, ...marked].join('; ');
 }
 
-interface Area {
-  readonly start: number;
-  readonly items: readonly Item[];
-  readonly span: Span;
-  readonly width: number;
-  readonly room: number;
-  readonly slot: number;
-}
+type Area = Pick<Chart, 'items' | 'span'> & Readonly<Record<'start' | 'width' | 'room' | 'slot', number>>;
 
 function trafficBars({ start, items, span, width, room, slot }: Area) {
   const { step, length, times } = span;

@@ -11,7 +11,7 @@ interface Clicked {
 }
 
 /** A button that does not submit a form. */
-export function button(text: string, onClick: (event: Clicked) => void, attributes: object = {}) {
+export function button(text: ComponentChild, onClick: (event: Clicked) => void, attributes: object = {}) {
   return h('button', { type: 'button', onClick, ...attributes }, text);
 }
 

@@ -2,7 +2,7 @@ import { h } from 'preact';
 import { useId, useState } from 'preact/hooks';
 import type { Snapshot, SnapshotRule } from '../snapshot.js';
 import { Sparkline } from './charts.js';
-import { button, clientText, figure } from './elements.js';
+import { button, clientText, figure, row } from './elements.js';
 import { visible } from './visible-text.js';
 import { rate } from './figures.js';
 import { RuleDetails } from './rule-details.js';
@@ -84,38 +84,26 @@ function RuleRows({ rule, snapshot }: { rule: SnapshotRule; snapshot: Snapshot }
   const [isExpanded, setExpanded] = useState(false);
   const would = wouldDeny(rule);
   const tags = [rule.shadow && 'shadow', rule.change && 'live'].filter(Boolean).join(' · ');
-  const onClick = () => setExpanded(!isExpanded);
-  const toggle = {
-    type: 'button',
-    class: 'toggle',
-    'aria-expanded': isExpanded,
-    'aria-controls': id,
-    onClick,
-  };
+  const toggle = { class: 'toggle', 'aria-expanded': isExpanded, 'aria-controls': id };
   const name = h('span', { class: 'name' }, [
-    h('button', toggle, clientText(rule.rule)),
+    button(clientText(rule.rule), () => setExpanded(!isExpanded), toggle),
     h('span', { class: 'tags' }, tags),
   ]);
+  const cells = [
+    figure(rate(rule.allowed)),
+    figure(rate(rule.denied), rule.denied > 0 ? 'denied active' : 'denied'),
+    figure(would > 0 || rule.shadow ? rate(would) : '–', would > 0 ? 'would active' : 'would'),
+    h('td', { class: 'trend' }, h(Sparkline, { at: snapshot.at, seconds: rule.seconds })),
+  ];
+  const details = isExpanded && h(RuleDetails, { rule, snapshot });
   return h(
     'tbody',
     { class: isExpanded ? 'expanded' : '' },
-    h(
-      'tr',
-      null,
-      h(
-        'th',
-        { scope: 'row' },
-        h('span', { class: 'rule' }, name, h('span', { class: 'summary' }, summaryOf(rule))),
-      ),
-      figure(rate(rule.allowed)),
-      figure(rate(rule.denied), rule.denied > 0 ? 'denied active' : 'denied'),
-      figure(would > 0 || rule.shadow ? rate(would) : '–', would > 0 ? 'would active' : 'would'),
-      h('td', { class: 'trend' }, h(Sparkline, { at: snapshot.at, seconds: rule.seconds })),
-    ),
+    row(h('span', { class: 'rule' }, name, h('span', { class: 'summary' }, summaryOf(rule))), cells),
     h(
       'tr',
       { id, class: 'details-row', hidden: !isExpanded },
-      h('td', { colSpan: COLUMNS.length + 1 }, isExpanded && h(RuleDetails, { rule, snapshot })),
+      h('td', { colSpan: COLUMNS.length + 1 }, details),
     ),
   );
 }

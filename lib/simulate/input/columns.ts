@@ -36,6 +36,8 @@ export function w3cReader(lines: readonly string[], options: LineOptions): LogRe
 function columnReader(lines: readonly string[], options: LineOptions, { header, split }: Columns): LogReader {
   let columns: readonly string[] = [];
   let positions: Readonly<Record<string, number>> = {};
+  /** The column with the date, if the time is in a column of its own. */
+  let dateAt = -1;
   const sample = lines.find((line) => header(line) === undefined) ?? '';
   const fields = (cells: readonly string[]) => columns.map((name, at) => [name, cells[at]] as const);
   const positionOf = (field: string) => {
@@ -49,12 +51,13 @@ function columnReader(lines: readonly string[], options: LineOptions, { header, 
     ]);
   };
   const cell = (field: string) => (cells: readonly string[]) => cells[positions[field]!];
+  const time = cell('time');
   const reader = lineReader<readonly string[]>(options.by, {
     parse(text) {
       const cells = split(text);
       return cells?.length === columns.length ? cells : undefined;
     },
-    time: (cells) => withDate(cells, positions),
+    time: (cells) => (dateAt < 0 ? time(cells) : `${cells[dateAt]} ${time(cells)}`),
     lookup: cell,
     fields,
   });
@@ -65,16 +68,11 @@ function columnReader(lines: readonly string[], options: LineOptions, { header, 
     columns = names;
     const needed = ['time', ...options.by.filter((field) => field !== 'everyone')];
     positions = Object.fromEntries(needed.map((field) => [field, positionOf(field)]));
-    const date = options.map.time === undefined ? columns.indexOf('date') : -1;
-    if (date >= 0 && columns.includes('time')) positions = { ...positions, date };
+    const isApart = options.map.time === undefined && columns.includes('time');
+    dateAt = isApart ? columns.indexOf('date') : -1;
     return undefined;
   };
   return { read, fields: reader.fields };
-}
-
-/** Returns the time, after the date if it is in a column of its own. */
-function withDate(cells: readonly string[], { time, date }: Readonly<Record<string, number>>): string {
-  return date === undefined ? cells[time!]! : `${cells[date]} ${cells[time!]}`;
 }
 
 /** Returns the separator that a header has most often. */
