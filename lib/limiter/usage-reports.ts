@@ -1,5 +1,5 @@
 import type { Decision } from '../contracts/decision.js';
-import { costOfRule, type RuleHit } from '../rules/compiled-rule.js';
+import { costOfRule, type Cost, type RuleHit } from '../rules/compiled-rule.js';
 import { DecidedHit } from './decision.js';
 import type { Engine } from './engine.js';
 import type { Use } from './settlement.js';
@@ -10,9 +10,6 @@ const UNCONFIRMED_MS = 10_000;
 /** The part of a reservation that may be used beyond it before it is reported. */
 const REPORTED_PART = 0.1;
 const MOST = 1e9;
-
-/** Permits that were used so far, by rule name or of every rule. Values that are not known yet are ignored. */
-export type Usage = number | null | undefined | Readonly<Record<string, number | null | undefined>>;
 
 /** Charges what a reservation uses beyond its estimate, while the work is done: at most one call a second. */
 export class UsageReports {
@@ -30,12 +27,12 @@ export class UsageReports {
     this.uses = hits.map(() => ({ used: 0, charged: 0, confirmed: 0, left: Infinity }));
   }
 
-  /** Receives the total usage so far. Returns whether all rules still had permits when the store was last called. */
-  note(usage: Usage): boolean {
+  /** Receives the total usage so far, with `null` where it is not known yet. Returns whether all rules still had permits when the store was last called. */
+  note(usage: Cost): boolean {
     let isDue = false;
     for (const [nth, use] of this.uses.entries()) {
       const { rule, cost } = this.hits[nth]!;
-      const used = costOfRule(usage as number, rule) as number | null | undefined;
+      const used = costOfRule(usage, rule) as number | null | undefined;
       if (rule.algorithm.leases) continue;
       if (typeof used === 'number' && used > use.used) use.used = Math.min(MOST, Math.ceil(used));
       isDue ||= use.used - cost - use.charged >= Math.max(1, cost * REPORTED_PART);

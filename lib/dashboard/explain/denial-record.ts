@@ -1,14 +1,21 @@
-import type { DecisionSource, RuleDecision } from '../../contracts/decision.js';
+import type { RuleDecision } from '../../contracts/decision.js';
 import type { RuleHit } from '../../rules/compiled-rule.js';
 import { DecidedHit } from '../../limiter/decision.js';
 import { denialIds } from '../../limiter/denial-id.js';
 import type { DecisionEvent } from '../../limiter/events.js';
+import type { ExplainedRule } from '../../nest/explanation.js';
 import { exceptionKey, type HeldRule } from '../../nest/rules/rule-changes.js';
 import type { RuleTable } from '../../nest/rules/rule-table.js';
 import type { Subject } from '../../rules/subject.js';
 
-/** What one rule decided for a denied request. It refers to no object of the request: the subject is a copy. */
-export interface RecordedResult {
+/**
+ * What one rule decided for a denied request. It refers to no object of the request: the subject is a copy. It is absent if
+ * the request was denied without being counted.
+ */
+export interface RecordedResult extends Pick<
+  ExplainedRule<Subject | undefined>,
+  'source' | 'subject' | 'cost'
+> {
   /** Number of the denial: the results of one request have the same. */
   readonly number: number;
   /** Position among the results of the denial. */
@@ -16,12 +23,8 @@ export interface RecordedResult {
   /** Milliseconds since the epoch. */
   readonly at: number;
   readonly result: RuleDecision;
-  readonly source: DecisionSource;
-  /** Absent if the request was denied without being counted. */
-  readonly subject: Subject | undefined;
   /** The route of the counter; absent if routes share it. */
   readonly route: string | undefined;
-  readonly cost: number;
   /** The live change of the rule, and the exception of the subject, that were in force. */
   readonly change: HeldRule | undefined;
   readonly exception: HeldRule | undefined;
@@ -54,9 +57,8 @@ export class DenialRecord {
   /** Returns the results of a denial; none if it is not recorded, or no longer completely. */
   find(id: string): readonly RecordedResult[] {
     const number = this.ring.find((each) => denialIds.of(each.number) === id)?.number;
-    const results = this.ring
-      .filter((each) => each.number === number)
-      .sort((one, other) => one.nth - other.nth);
+    const inOrder = [...this.ring.slice(this.next), ...this.ring.slice(0, this.next)];
+    const results = inOrder.filter((each) => each.number === number);
     return results[0]?.nth === 0 ? results : [];
   }
 

@@ -43,12 +43,8 @@ export function openEditor(rule: SnapshotRule, filled: Filled = {}): void {
   openDialog(title, (close) => h(Editor, { rule, close, ...filled }));
 }
 
-function Editor({
-  rule,
-  close,
-  end: filledEnd,
-  subject,
-}: Filled & { rule: SnapshotRule; close: () => void }) {
+function Editor(props: Filled & { rule: SnapshotRule; close: () => void }) {
+  const { rule, close, subject } = props;
   const state = useForm(close);
   const [effect, setEffect] = useState(
     rule.noPreview ?? 'Change a field to see its effect on the last ten minutes.',
@@ -93,7 +89,7 @@ function Editor({
   };
 
   const removal = { class: 'aside', disabled: state.isRunning };
-  const ends = ENDS.map(([value, text]) => h('option', { value, selected: value === filledEnd }, text));
+  const ends = ENDS.map(([value, text]) => h('option', { value, selected: value === props.end }, text));
   return dialogForm(state, {
     close,
     content: [

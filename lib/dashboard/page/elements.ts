@@ -1,4 +1,4 @@
-import { h, isValidElement, type ComponentChild, type Ref } from 'preact';
+import { h, isValidElement, type ComponentChild, type MouseEventHandler, type Ref } from 'preact';
 import { visible } from './visible-text.js';
 
 /** A text of a client, whose direction does not reach the text around it. */
@@ -6,12 +6,10 @@ export function clientText(text: string, title?: string) {
   return h('bdi', { title }, visible(text));
 }
 
-interface Clicked {
-  readonly currentTarget: HTMLButtonElement;
-}
+type Click = MouseEventHandler<HTMLButtonElement>;
 
 /** A button that does not submit a form. */
-export function button(text: ComponentChild, onClick: (event: Clicked) => void, attributes: object = {}) {
+export function button(text: ComponentChild, onClick: Click, attributes: object = {}) {
   return h('button', { type: 'button', onClick, ...attributes }, text);
 }
 

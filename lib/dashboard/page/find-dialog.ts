@@ -1,6 +1,6 @@
 import { h } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { FoundRule, FoundSubject, Restriction } from '../snapshot.js';
+import type { FoundRule, FoundSubject, Restriction, Snapshot } from '../snapshot.js';
 import { report } from './announcements.js';
 import { confirm, findings, openDialog, searchForm, useReading } from './dialog.js';
 import { button, clientText, figure, operationsHead, row, table } from './elements.js';
@@ -11,10 +11,10 @@ import { SubjectOperations } from './subjects.js';
 import { textOf, visible } from './visible-text.js';
 
 /** What the reader may do in the dialog. */
-interface Rights {
-  readonly readOnly: boolean;
-  readonly unmask: boolean;
-}
+type Rights = Pick<Snapshot, 'readOnly' | 'unmask'>;
+
+/** What a row has besides its data: a function that reads all again. */
+type Row = Pick<Snapshot, 'readOnly'> & { readonly changed: () => Promise<void> };
 
 /** Opens the dialog that finds a subject, and lists all blocks and exceptions. */
 export function openFinder(rights: Rights): void {
@@ -26,22 +26,24 @@ function Finder({ readOnly, unmask, close }: Rights & { close: () => void }) {
   const [found, setFound] = useState<FoundSubject>();
   const [all, setAll] = useState<readonly Restriction[]>([]);
   const [status, reading] = useReading('Loading…');
-  const load = () =>
+  const changed = () =>
     reading(async () => {
       const of = subject === '' ? undefined : await post<FoundSubject>('subjects/find', { subject });
       setFound(of);
       if (!of) setAll(await read<Restriction[]>('restrictions'));
       return of ? foundText(of) : '';
     });
-  useEffect(() => void load(), [subject]);
-  const find = (text: string) => (text === subject ? void load() : setSubject(text));
+  useEffect(() => void changed(), [subject]);
+  const find = (text: string) => (text === subject ? void changed() : setSubject(text));
   const texts = ['An IP, a user id, an API key; a list with | between its parts', 'Find'];
   const form = searchForm('subject', texts, find);
   const restrictions = found?.restrictions ?? all;
   const content = [
-    found && found.rules.length > 0 && rulesTable(found.rules, readOnly, load),
+    found && found.rules.length > 0 && rulesTable(found.rules, { readOnly, changed }),
     h('h3', null, found ? 'Blocks and exceptions of the subject' : 'All blocks and exceptions'),
-    restrictions.length === 0 ? h('p', null, 'None.') : restrictionsTable(restrictions, readOnly, load),
+    restrictions.length === 0
+      ? h('p', null, 'None.')
+      : restrictionsTable(restrictions, { readOnly, changed }),
   ];
   return findings({ close, form, status, label: 'Subjects that were found' }, content, [
     unmask && h(NamesButton, null),
@@ -55,7 +57,7 @@ function foundText({ rules, unused, problem }: FoundSubject): string {
   return problem === undefined ? text : `${text} Authors and reasons of its blocks are missing. ${problem}`;
 }
 
-function rulesTable(rules: readonly FoundRule[], readOnly: boolean, changed: () => Promise<void>) {
+function rulesTable(rules: readonly FoundRule[], { readOnly, changed }: Row) {
   const figures = ['Permits left', 'All again in', 'Allowed in'];
   const heads = ['Subject', 'Rule', ...figures, operationsHead(readOnly)];
   return table(
@@ -64,7 +66,7 @@ function rulesTable(rules: readonly FoundRule[], readOnly: boolean, changed: () 
   );
 }
 
-function FoundRow(props: FoundRule & { readOnly: boolean; changed: () => Promise<void> }) {
+function FoundRow(props: FoundRule & Row) {
   const { rule, route, subject, figures, readOnly, changed } = props;
   const name = useName(rule, subject);
   const retry = figures?.retryAfterMs ?? null;
@@ -78,11 +80,7 @@ function FoundRow(props: FoundRule & { readOnly: boolean; changed: () => Promise
   ]);
 }
 
-function restrictionsTable(
-  restrictions: readonly Restriction[],
-  readOnly: boolean,
-  changed: () => Promise<void>,
-) {
+function restrictionsTable(restrictions: readonly Restriction[], { readOnly, changed }: Row) {
   const heads = ['Subject', 'Rule', 'What', 'By', 'Why', 'Until', operationsHead(readOnly)];
   return table(
     { caption: 'Blocks and exceptions', heads },
@@ -93,7 +91,7 @@ function restrictionsTable(
   );
 }
 
-function RestrictionRow(props: Restriction & { readOnly: boolean; changed: () => Promise<void> }) {
+function RestrictionRow(props: Restriction & Row) {
   const { rule, subject, exception, by, reason, at, endsInMs, readOnly, changed } = props;
   const isBlock = exception === undefined;
   const name = useName(rule, subject);

@@ -59,10 +59,7 @@ const HEADS = ['Process', 'Version', 'Up', 'Redis', 'Fallback', 'Live rules', 'L
 /** Shows each process: those with a problem first. */
 export function Processes(snapshot: Snapshot) {
   const { processes, from } = snapshot;
-  const newest = processes.reduce(
-    (most, { liveRules }) => Math.max(most, Number.parseInt(liveRules) || 0),
-    0,
-  );
+  const newest = Math.max(0, ...processes.map(liveVersion));
   const sorted = [...processes].sort(
     (one, other) => troubleOf(other) - troubleOf(one) || (nameOf(one) < nameOf(other) ? -1 : 1),
   );
@@ -85,16 +82,19 @@ export function Processes(snapshot: Snapshot) {
 function processRow(process: SnapshotProcess, newest: number) {
   const { id, version, since, circuit, fallback, liveRules, silentSince } = process;
   const bad = (isBad: boolean, text: string) => h('td', { class: isBad ? 'bad' : '' }, text);
-  const isOld = (Number.parseInt(liveRules) || 0) < newest;
   const cells = [
     visible(version ?? 'another'),
     duration(Date.now() - since),
     bad(circuit !== null && circuit !== 'closed', circuit === null ? 'memory' : STATES[circuit]),
     figure(percent(fallback), fallback > 0 ? 'bad' : ''),
-    bad(isOld, versionText(liveRules)),
+    bad(liveVersion(process) < newest, versionText(liveRules)),
     bad(silentSince !== null, silentSince === null ? 'now' : `silent since ${clock(silentSince)}`),
   ];
   return row(clientText(nameOf(process)), cells, { key: id, class: silentSince === null ? '' : 'silent' });
+}
+
+function liveVersion({ liveRules }: SnapshotProcess): number {
+  return Number.parseInt(liveRules) || 0;
 }
 
 /** A version of a Redis source is a time. */

@@ -34,13 +34,7 @@ export function Subjects({ rule, top, readOnly }: SnapshotRule & { readOnly: boo
   );
 }
 
-interface SubjectRow {
-  readonly rule: string;
-  readonly subject: SnapshotSubject;
-  readonly readOnly: boolean;
-}
-
-function Row({ rule, subject, readOnly }: SubjectRow) {
+function Row({ rule, subject, readOnly }: { rule: string; subject: SnapshotSubject; readOnly: boolean }) {
   const { id, denied, error, remaining, isBlocked } = subject;
   const name = useName(rule, subject);
   const range = error > 0 ? `Between ${count(denied - error)} and ${count(denied)}` : '';
