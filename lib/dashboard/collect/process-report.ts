@@ -75,7 +75,7 @@ export function reportOf(process: ProcessState, collector: Collector): ProcessRe
   const current = collector.minutes.at(now);
   const minute = process.hasEnded ? undefined : (collector.minutes.kept[0] ?? current);
   const rules: RuleReport[] = [];
-  const problems = process.problems?.map(shortened).slice(0, MOST_PROBLEMS) ?? [];
+  const problems = process.problems?.slice(0, MOST_PROBLEMS).map(shortened) ?? [];
   let room = LONGEST_FIGURES - JSON.stringify([minute, problems]).length;
   let uncounted = collector.uncounted.sum(second, RATE_S);
   for (const report of Array.from(collector.rules, (each) => ruleReport(each, second)).sort(byRequests)) {

@@ -9,7 +9,7 @@ import { RateLimitEvents } from '../../limiter/events.js';
 import { LiveRules } from '../../live/live-rules.js';
 import { RateLimitHealth } from '../../nest/rate-limit.health.js';
 import type { ProcessRecords, Question } from '../../stores/redis/link/process-records.js';
-import { ENDED_MS, KEPT_MS, type AddedMinute, type Writer } from '../../stores/redis/link/shared-minutes.js';
+import { ENDED_MS, KEPT_MS, type AddedMinute } from '../../stores/redis/link/shared-minutes.js';
 import { openProcessRecords } from '../../stores/redis/open-redis-store.js';
 import { RuleTable } from '../../nest/rules/rule-table.js';
 import { DASHBOARD_OPTIONS, type RateLimitDashboardOptions } from '../dashboard.options.js';
@@ -105,15 +105,6 @@ export class ProcessReports implements OnModuleInit, OnApplicationShutdown {
     return this.last.all;
   }
 
-  /** Returns the processes that write ids of denials, and those that did. */
-  async writers(): Promise<readonly Writer[]> {
-    return this.records ? this.records.writers() : [this.writer];
-  }
-
-  private get writer(): Writer {
-    return { id: this.id, key: denialIds.key.toString('hex'), seenAt: Date.now() };
-  }
-
   private own(hasEnded = false): ProcessReport {
     const state = {
       id: this.id,
@@ -145,7 +136,7 @@ export class ProcessReports implements OnModuleInit, OnApplicationShutdown {
     if (this.isPublishing) return;
     this.isPublishing = true;
     try {
-      const question = await this.records!.publish(JSON.stringify(this.own()), this.writer.key);
+      const question = await this.records!.publish(JSON.stringify(this.own()), denialIds.key.toString('hex'));
       if (question && question.id !== this.answered) await this.reply(question);
       if (await this.addMinutes()) await this.addOfKilled();
     } catch {

@@ -2,7 +2,7 @@ import type { BreakerState, SnapshotProblem, SnapshotProcess } from '../snapshot
 import { FALLBACK } from './collector.js';
 import { sum } from './durations.js';
 import { MOST_RULES } from './minutes.js';
-import { LONGEST_FIGURES, type ServerStates } from './process-report.js';
+import { LONGEST_FIGURES } from './process-report.js';
 import { MOST_READ } from '../../stores/redis/link/shared-minutes.js';
 import { SILENT_MS, type AllReports, type SeenReport } from './report-reader.js';
 
@@ -24,7 +24,7 @@ export function processOf(report: SeenReport, now: number): SnapshotProcess {
     pid,
     since,
     version: report.package ?? null,
-    circuit: worstOf(statesOf(servers)),
+    circuit: worstOf(servers.map(([, state]) => state)),
     fallback: (sources[FALLBACK] ?? 0) / Math.max(1, sum(sources)),
     liveRules: report.liveRules ?? '',
     silentSince: isCurrent && seenMs <= SILENT_MS ? null : now - seenMs,
@@ -68,8 +68,4 @@ function tooMany(uncounted: number): string {
   const rate = uncounted < 1 ? 'less than one' : Math.round(uncounted);
   const most = `${MOST_RULES} rules, with ${LONGEST_FIGURES} characters of figures`;
   return `The figures of some rules are missing: a process reports at most ${most}. Results of others per second: ${rate}.`;
-}
-
-function statesOf(servers: ServerStates): readonly BreakerState[] {
-  return servers.map(([, state]) => state);
 }

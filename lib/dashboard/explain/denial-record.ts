@@ -65,10 +65,7 @@ export class DenialRecord {
   private exceptionOf({ rule, subject }: RuleHit): HeldRule | undefined {
     if (rule.resolved?.exception === undefined) return undefined;
     const key = exceptionKey(subject);
-    for (const { current } of this.table.rulesNamed(rule.name)) {
-      const exception = current.exceptions?.get(key);
-      if (exception) return exception;
-    }
-    return undefined;
+    const rules = this.table.rulesNamed(rule.name);
+    return rules.map(({ current }) => current.exceptions?.get(key)).find(Boolean);
   }
 }

@@ -208,10 +208,8 @@ function bodyOf({ body }: DashboardRequest, names: readonly string[]): Given {
   if (!isFields(body)) throw new UnprocessableEntityException('The body has to be a JSON object.');
   const allowed = names.map((name) => name.replace('?', ''));
   const others = Object.keys(body).filter((name) => !allowed.includes(name));
-  if (others.length > 0)
-    throw new UnprocessableEntityException(
-      `${others.join(', ')}: unknown; allowed: ${allowed.join(', ') || 'none'}`,
-    );
+  const problem = `${others.join(', ')}: unknown; allowed: ${allowed.join(', ') || 'none'}`;
+  if (others.length > 0) throw new UnprocessableEntityException(problem);
   for (const name of names) if (TEXTS.includes(name)) text(name, body[name]);
   return body as Given;
 }

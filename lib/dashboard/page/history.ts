@@ -13,14 +13,10 @@ import { textOf, visible } from './visible-text.js';
 export function useChanges(snapshot: Snapshot | undefined): readonly HistoryEntry[] {
   const [changes, setChanges] = useState<readonly HistoryEntry[]>([]);
   const { live, loss, rules = [] } = snapshot ?? {};
-  const state = [
-    live,
-    loss?.at,
-    ...rules.map(({ change, exceptions }) => [change?.version, exceptions]),
-  ].join();
+  const versions = rules.map(({ change, exceptions }) => [change?.version, exceptions]);
   useEffect(() => {
     if (live) void read<HistoryEntry[]>('history').then(setChanges, () => undefined);
-  }, [state]);
+  }, [[live, loss?.at, versions].join()]);
   return changes;
 }
 
@@ -56,6 +52,8 @@ function changesTable(records: readonly HistoryEntry[], readOnly: boolean, chang
   const row = (record: HistoryEntry) => {
     const { version, at, by, rule, subject, reason = '', canUndo, expiresInMs } = record;
     const name = subject && [', ', h(SubjectName, { rule, subject })];
+    const run = () => undo(record, changed);
+    const label = { 'aria-label': `Undo ${visible(rule)} of ${date(at)}` };
     return h(
       'tr',
       { key: version },
@@ -66,15 +64,7 @@ function changesTable(records: readonly HistoryEntry[], readOnly: boolean, chang
       cell(record.loss === undefined ? fieldsText(record.fields ?? null, '') : `lost rules ${record.loss}`),
       cell(expiresInMs === undefined ? '' : date(at + expiresInMs)),
       cell(reason),
-      !readOnly &&
-        h(
-          'td',
-          { class: 'operations' },
-          canUndo &&
-            button('Undo', () => undo(record, changed), {
-              'aria-label': `Undo ${visible(rule)} of ${date(at)}`,
-            }),
-        ),
+      !readOnly && h('td', { class: 'operations' }, canUndo && button('Undo', run, label)),
     );
   };
   const heads = ['When', 'Who', 'Rule', 'From', 'To', 'Until', 'Why', operationsHead(readOnly)];

@@ -91,15 +91,6 @@ export class Restrictions {
   }
 }
 
-/** Returns the exception that an id names; `undefined` if there is none. */
-export function exceptionWithId(
-  secret: string,
-  exceptions: readonly HeldRule[],
-  id: string,
-): HeldRule | undefined {
-  return exceptions.find((each) => exceptionOf(secret, each).subject.id === id);
-}
-
 /** Returns milliseconds until a block ends: by its note if the fallback decides, or this process does not block by the rule. */
 function endOf(note: ListedBlock | undefined, states: readonly SubjectState[]): number {
   const isKnown = states.length > 0 && states.every(({ fallback }) => fallback === undefined);
@@ -109,19 +100,12 @@ function endOf(note: ListedBlock | undefined, states: readonly SubjectState[]): 
 
 /** Returns the hit of a subject as a person writes it; `undefined` if the rule counts by other subjects. */
 function hitOf(rule: TableRule, given: string): RuleHit | undefined {
-  for (const subject of formsOf(given)) {
-    let hits: readonly RuleHit[] = [];
-    problemsOf(() => (hits = rule.hits('reset', subject, undefined)));
-    const hit = hits.find((each) => each.rule.trialOf === undefined);
-    if (hit) return hit;
-  }
-  return undefined;
-}
-
-function formsOf(given: string): readonly (string | readonly string[])[] {
   const text = given.trim();
-  const list = text.includes('|') ? [text.split('|').map((part) => part.trim())] : [];
-  return [text, ...list];
+  const list = text.split('|').map((part) => part.trim());
+  const hits: RuleHit[] = [];
+  for (const subject of list.length > 1 ? [text, list] : [text])
+    problemsOf(() => hits.push(...rule.hits('reset', subject, undefined)));
+  return hits.find((each) => each.rule.trialOf === undefined);
 }
 
 function exceptionOf(secret: string, exception: HeldRule): Restriction {
@@ -130,11 +114,8 @@ function exceptionOf(secret: string, exception: HeldRule): Restriction {
   return { rule, subject: subject!, exception: fields, by, reason, at, endsInMs };
 }
 
-function blockOf(
-  secret: string,
-  { rule, subject, by, reason, at }: NotedBlock,
-  endsInMs: number,
-): Restriction {
+function blockOf(secret: string, block: NotedBlock, endsInMs: number): Restriction {
+  const { rule, subject, by, reason, at } = block;
   return { rule, subject: namedSubject(secret, rule, subjectOfText(subject)), by, reason, at, endsInMs };
 }
 

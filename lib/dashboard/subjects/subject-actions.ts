@@ -17,8 +17,7 @@ import type { TableRule } from '../../nest/rules/rule-table.js';
 import { RateLimitService } from '../../nest/rate-limit.service.js';
 import { ProcessReports } from '../collect/process-reports.js';
 import { blockKey, Blocks } from './blocks.js';
-import { plainText, subjectOfId, subjectOfText, subjectText } from './masked.js';
-import { exceptionWithId } from './restrictions.js';
+import { plainText, shownLive, subjectOfId, subjectOfText, subjectText } from './masked.js';
 
 /** Maximum number of subjects that are unmasked in one request. */
 const MOST_UNMASKED = 100;
@@ -125,7 +124,8 @@ export class SubjectActions {
   async unsetException(rule: string, id: string, by: string): Promise<void> {
     const { secret } = await this.processes.all();
     const { rules, programs } = this.limits;
-    const found = exceptionWithId(secret, programs.table.changes.get(rule)?.exceptions ?? [], id);
+    const { exceptions = [] } = programs.table.changes.get(rule) ?? {};
+    const found = exceptions.find((each) => shownLive(secret, each).subject?.id === id);
     if (!found) throw new UnprocessableEntityException('There is no such exception any more.');
     const { subject, version } = found;
     await rules.unsetException(rule, subjectFromSource(subject!), { by, ...(version && { version }) });
@@ -200,9 +200,8 @@ function listOf(wanted: unknown): readonly { readonly rule: string; readonly id:
     isFields(each) && typeof each['rule'] === 'string' && typeof each['id'] === 'string';
   if (Array.isArray(wanted) && wanted.length > 0 && wanted.length <= MOST_UNMASKED && wanted.every(isSubject))
     return wanted as { rule: string; id: string }[];
-  throw new UnprocessableEntityException(
-    `subjects: has to be a list of { rule, id }, at most ${MOST_UNMASKED}`,
-  );
+  const reason = `subjects: has to be a list of { rule, id }, at most ${MOST_UNMASKED}`;
+  throw new UnprocessableEntityException(reason);
 }
 
 function unlisted(error: Error): never {

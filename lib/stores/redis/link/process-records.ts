@@ -90,7 +90,7 @@ export class ProcessRecords {
     return questionIn(text);
   }
 
-  /** Reads the records of all processes, and minutes in minutes since the epoch, all in one step. */
+  /** Reads the records of all processes, and minutes in minutes since the epoch, at least one. */
   async read(minutes: readonly number[]): Promise<Records> {
     const [, secret] = await this.control.call((redis) =>
       Promise.all([
@@ -98,7 +98,17 @@ export class ProcessRecords {
         redis.get(this.keyOf('secret')),
       ]),
     );
-    return { secret: secret!, ...(await this.recordsAnd(minutes)) };
+    const writers = await this.minutes.writers(MOST_READ);
+    const keys = writers.map(({ id }) => this.keyOf('process', id));
+    const all = [...keys, ...minutes.map((minute) => this.keyOf('minute', String(minute)))];
+    const [texts, ...left] = await this.control.call((redis) =>
+      Promise.all([redis.mget(all), ...keys.map((key) => redis.pttl(key))]),
+    );
+    const records = keys.flatMap((_, index) => {
+      const text = texts[index];
+      return text ? { text, leftMs: left[index]! } : [];
+    });
+    return { secret: secret!, records, minutes: texts.slice(keys.length) };
   }
 
   /** Returns the processes that write ids of denials, and those that did. */
@@ -173,21 +183,6 @@ export class ProcessRecords {
   async end(minute: AddedMinute, record: string): Promise<void> {
     await this.minutes.add(this.id, minute, record, ENDED_MS).catch(() => undefined);
     this.control.close();
-  }
-
-  private async recordsAnd(minutes: readonly number[]): Promise<Omit<Records, 'secret'>> {
-    const writers = await this.minutes.writers(MOST_READ);
-    const keys = writers.map(({ id }) => this.keyOf('process', id));
-    const all = [...keys, ...minutes.map((minute) => this.keyOf('minute', String(minute)))];
-    if (all.length === 0) return { records: [], minutes: [] };
-    const [texts, ...left] = await this.control.call((redis) =>
-      Promise.all([redis.mget(all), ...keys.map((key) => redis.pttl(key))]),
-    );
-    const records = keys.flatMap((_, index) => {
-      const text = texts[index];
-      return text ? { text, leftMs: left[index]! } : [];
-    });
-    return { records, minutes: texts.slice(keys.length) };
   }
 
   private keyOf(...parts: readonly string[]): string {

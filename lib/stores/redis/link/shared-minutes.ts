@@ -42,13 +42,10 @@ export class SharedMinutes {
    * @param record absent if the process was killed: its record is deleted, and nothing is done if another process has
    */
   add(process: string, minute: AddedMinute, record = '', keptMs = KEPT_MS): Promise<unknown> {
-    const keys = [`minute:${minute.minute}`, `added:${process}`, `process:${process}`];
+    const names = [`minute:${minute.minute}`, `added:${process}`, `process:${process}`];
+    const keys = names.map((name) => `${this.key}:${name}`);
     const args = [minute.minute, minute.counts, record && 1, record, keptMs, KEPT_MS, minute.mostRules];
-    return this.control.run(
-      addMinute,
-      keys.map((key) => `${this.key}:${key}`),
-      args,
-    );
+    return this.control.run(addMinute, keys, args);
   }
 
   /** Returns the records of processes that have not published for longer than the page shows their seconds. */
