@@ -121,8 +121,8 @@ export class Settlement {
   }
 
   /** Waits until no run is left, or the application ends. */
-  private async change(): Promise<void> {
-    await new Promise<void>((resolve) => {
+  private change(): Promise<void> {
+    return new Promise((resolve) => {
       const stop = onAbort(this.closing, resolve);
       this.idle.push(() => {
         stop();

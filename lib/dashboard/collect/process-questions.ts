@@ -66,12 +66,8 @@ async function answersOf(
 ): Promise<readonly (string | null)[]> {
   const question = await until(queueMs, () => records.ask(text), Boolean);
   if (!question) throw new ServiceUnavailableException(BUSY);
-  const answers = until(
-    waitMs,
-    () => records.answers(question, ids),
-    (found) => !found.includes(null),
-  );
-  return answers.finally(() => records.close(question));
+  const look = () => records.answers(question, ids);
+  return until(waitMs, look, (found) => !found.includes(null)).finally(() => records.close(question));
 }
 
 /** Looks again and again until what is found is wanted, and returns it; after a time, whatever is found. */

@@ -57,9 +57,8 @@ export class ReportReader {
     own: () => ProcessReport,
     { clock, minutes }: Collector,
   ): Promise<AllReports> {
-    const reason = await this.readOthers(records, clock()).catch(
-      (error: unknown) => (error as Error).message,
-    );
+    const messageOf = (error: unknown): string => (error as Error).message;
+    const reason = await this.readOthers(records, clock()).catch(messageOf);
     const now = clock();
     const report = { ...own(), seenMs: 0, isCurrent: true };
     const { at, reports, ...rest } = this.known;
@@ -110,10 +109,7 @@ function seenReport(text: string, leftMs: number): SeenReport | undefined {
  *
  * @param published the first of them when the others were read; this process may have added it since
  */
-function unadded(
-  kept: readonly MinuteCounts[],
-  published: MinuteCounts | undefined,
-): readonly MinuteCounts[] {
+function unadded(kept: readonly MinuteCounts[], published?: MinuteCounts): readonly MinuteCounts[] {
   if (!published) return kept;
   const later = kept.filter(({ minute }) => minute >= published.minute);
   return later[0]?.minute === published.minute ? later : [published, ...later];

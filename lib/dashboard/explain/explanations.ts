@@ -55,10 +55,7 @@ export class Explanations implements OnModuleInit {
   async of(given: string, options: { readonly by: string }): Promise<Explanation<EventSubject>> {
     const { by } = readOptions('explain', options, { by: AUTHOR });
     const id = checkedId(given);
-    if (!this.processes.collector.denials)
-      throw new RateLimitConfigError([
-        'explain: denials are not recorded, since RateLimitDashboardModule has explain: false',
-      ]);
+    if (!this.processes.collector.denials) throw new RateLimitConfigError([OFF]);
     this.logger.log(`The denial ${id} is explained to ${escaped(by)}.`);
     const until = performance.now() + LONGEST_MS;
     const denial = this.own(id) ?? (await this.ofOthers(id, until));
@@ -88,9 +85,8 @@ export class Explanations implements OnModuleInit {
     const answer = answers.find((text) => text !== null);
     if (typeof answer === 'string') return JSON.parse(answer) as SentDenial;
     if (isOwn) return NOT_RECORDED;
-    return reports.some(({ id: each, isCurrent }) => isCurrent && ids.includes(each))
-      ? SILENT
-      : endedAt(writer.seenAt);
+    const isAlive = reports.some((each) => each.isCurrent && ids.includes(each.id));
+    return isAlive ? SILENT : endedAt(writer.seenAt);
   }
 
   /** Adds the requests that all processes have recorded of the subjects. */
@@ -126,6 +122,8 @@ function endedAt(at: number): string {
   const time = new Date(at).toISOString().slice(0, 19).replace('T', ' ');
   return `The process that wrote this id has reported nothing since ${time} UTC: if it has ended, its denials ended with it.`;
 }
+
+const OFF = 'explain: denials are not recorded, since RateLimitDashboardModule has explain: false';
 
 const UNSENT = 'A process has not sent the requests that it recorded.';
 

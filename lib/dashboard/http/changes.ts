@@ -152,7 +152,9 @@ export class Changes {
       return result;
     } catch (error) {
       // It may have been done, and the id is one of a subject.
-      if (change.done && isUnconfirmed(error)) log(`, with an error: ${escaped((error as Error).message)}`);
+      const isUnconfirmed =
+        error instanceof RateLimitStoreError || error instanceof ServiceUnavailableException;
+      if (change.done && isUnconfirmed) log(`, with an error: ${escaped((error as Error).message)}`);
       throw error;
     }
   }
@@ -174,10 +176,6 @@ export class Changes {
     const { subjects } = bodyOf(request, ['subjects']);
     return { subjects: await this.subjects.unmask(subjects, authorOf(request, this.options.author)) };
   }
-}
-
-function isUnconfirmed(error: unknown): boolean {
-  return error instanceof RateLimitStoreError || error instanceof ServiceUnavailableException;
 }
 
 /** The options of a change: `limits.rules` checks them. */

@@ -26,13 +26,8 @@ export function openHistory(readOnly: boolean, rule?: string): void {
   openDialog(title, (close) => h(History, { rule, readOnly, close }));
 }
 
-interface HistoryOptions {
-  readonly rule: string | undefined;
-  readonly readOnly: boolean;
-  readonly close: () => void;
-}
-
-function History({ rule, readOnly, close }: HistoryOptions) {
+function History(options: { rule: string | undefined; readOnly: boolean; close: () => void }) {
+  const { rule, readOnly, close } = options;
   const [records, setRecords] = useState<readonly HistoryEntry[]>([]);
   const [status, reading] = useReading('Loading…');
   const query = rule === undefined ? '' : `?rule=${encodeURIComponent(rule)}`;

@@ -35,10 +35,11 @@ export function RulesTable(snapshot: Snapshot) {
     : live
       ? ''
       : 'Limits can be edited here when the module has liveRules.';
+  const direction = order === 'rule' ? 'ascending' : 'descending';
   const head = ([name, text, kind]: (typeof COLUMNS)[number]) =>
     h(
       'th',
-      { scope: 'col', class: kind, 'aria-sort': name === order ? directionOf(name) : undefined },
+      { scope: 'col', class: kind, 'aria-sort': name === order ? direction : undefined },
       button(text, () => setOrder(name)),
     );
   return h(
@@ -125,10 +126,6 @@ function compare(order: Order, one: SnapshotRule, other: SnapshotRule): number {
   if (order === 'rule') return byName;
   const figure = (rule: SnapshotRule) => (order === 'would' ? wouldDeny(rule) : rule[order]);
   return figure(other) - figure(one) || byName;
-}
-
-function directionOf(order: Order): 'ascending' | 'descending' {
-  return order === 'rule' ? 'ascending' : 'descending';
 }
 
 function wouldDeny({ wouldDeny, trialDeny }: SnapshotRule): number {
