@@ -209,7 +209,8 @@ describe('the operations page during an incident', () => {
         `document.querySelectorAll('#rules > tbody').length > 300 && document.querySelector('#rules .toggle').textContent === 'login'`,
       );
       const top = (selector: string) => page.$eval(selector, (each) => each.getBoundingClientRect().top);
-      expect(await top('#system-title')).toBeLessThan(await top('#rules-title'));
+      for (const title of ['#processes-title', '#store-title'])
+        expect(await top(title)).toBeLessThan(await top('#rules-title'));
       expect(await seriousFindings(page)).toEqual([]);
     } finally {
       clearInterval(denials);
