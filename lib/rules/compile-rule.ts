@@ -94,7 +94,7 @@ function compileChecked(
     queues: algorithm.queues === true,
     prefetch: compilePrefetch(rule, algorithm, parameters, capacity, path),
     block: block === 'manual' ? 0 : parseDuration(block),
-    thresholds: rule.alerts && compileAlerts(rule, rule.alerts, quota, algorithm, capacity, path),
+    thresholds: rule.alerts && compileAlerts(rule, rule.alerts, quota, capacity, path),
     shadow: rule.mode === 'shadow',
     perInstance: rule.per === 'instance',
     onStoreError: rule.onStoreError,
@@ -134,12 +134,11 @@ function compileAlerts(
   rule: AnyRule,
   at: readonly number[],
   { calendar, window }: Quota,
-  { leases }: Pick<AnyDefinition, 'leases'>,
   capacity: number,
   path: string,
 ): Thresholds {
   const fields = { ...rule } as Readonly<Record<string, unknown>>;
-  const other = leases ? rule.algorithm : ['share', 'prefetch'].find((field) => fields[field] !== undefined);
+  const other = ['share', 'prefetch'].find((field) => fields[field] !== undefined);
   if (other !== undefined)
     throw new RateLimitConfigError([problem(`${path}.alerts`, at, `none with ${other}`)]);
   return { at, levels: levelsOf({ at }, capacity), keptFor: calendar ? 0 : window };

@@ -146,13 +146,13 @@ type Chosen<Name extends AlgorithmName> = {
 type NoChoice = { readonly algorithm?: undefined } & None<keyof AnyOptions>;
 
 /** The fields that a rule whose permits are held does not have. */
-export const NOT_OF_LEASES = ['window', 'settle', 'onError'] as const;
+export const NOT_OF_LEASES = ['window', 'settle', 'onError', 'alerts'] as const;
 
 export type NotOfLeases = (typeof NOT_OF_LEASES)[number];
 
 /** An algorithm with its options. Options of other algorithms do not compile. */
 export type AlgorithmChoice =
-  NoChoice | Chosen<Exclude<AlgorithmName, LeaseName>> | (Chosen<LeaseName> & None<NotOfLeases | 'alerts'>);
+  NoChoice | Chosen<Exclude<AlgorithmName, LeaseName>> | (Chosen<LeaseName> & None<NotOfLeases>);
 
 type Choose<Name extends AlgorithmName> = RuleBase & Chosen<Name>;
 

@@ -39,13 +39,16 @@ describe('a customer whose budget is nearly used up', () => {
   });
 
   it.each([
-    [{ algorithm: 'concurrency', limit: 5 }, 'concurrency'],
-    [{ algorithm: 'gcra', window: '1m', limit: 5, share: {} }, 'share'],
-    [{ algorithm: 'gcra', window: '1m', limit: 5, prefetch: { permits: 2 } }, 'prefetch'],
-  ])('cannot be reported by a rule %j', async (rule, other) => {
+    [{ algorithm: 'concurrency', limit: 5 }, 'no such option of concurrency'],
+    [{ algorithm: 'gcra', window: '1m', limit: 5, share: {} }, 'got [1]; allowed: none with share'],
+    [
+      { algorithm: 'gcra', window: '1m', limit: 5, prefetch: { permits: 2 } },
+      'got [1]; allowed: none with prefetch',
+    ],
+  ])('cannot be reported by a rule %j', async (rule, problem) => {
     const rules = { calls: { ...rule, alerts: [1] } } as never;
-    expect(await refusalToStart({ imports: [RateLimitModule.forRoot({ rules })] })).toContain(
-      `rule "calls".alerts: got [1]; allowed: none with ${other}`,
+    expect(await refusalToStart({ imports: [RateLimitModule.forRoot({ rules })] })).toMatch(
+      new RegExp(`calls"?\\.alerts: ${problem.replace(/[[\]]/g, '\\$&')}`),
     );
   });
 

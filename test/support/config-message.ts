@@ -28,14 +28,15 @@ export const ALLOWED = {
 } as const;
 
 const FIELDS =
-  'name, algorithm, limit, cost, unit, block, mode, per, onStoreError, maxWait, trial, by, scope, onMissingSubject, count, settle, onError, plans, plan, skipIf, allowList, ipv6Prefix';
+  'name, algorithm, limit, cost, unit, block, mode, per, onStoreError, maxWait, trial, alerts, by, scope, onMissingSubject, count, settle, onError, plans, plan, skipIf, allowList, ipv6Prefix';
 
 /** The fields of a rule on a route, by its algorithm. */
 export const FIELDS_OF = Object.fromEntries(
   Object.values(algorithms).map((algorithm) => {
-    const window = 'leases' in algorithm ? [] : ['window'];
+    const isHeld = 'leases' in algorithm;
+    const fields = isHeld ? FIELDS.replace('alerts, ', '').replace('settle, onError, ', '') : FIELDS;
     const options = Object.keys(algorithm.options);
-    return [algorithm.name, [FIELDS, ...options, ...window].join(', ')];
+    return [algorithm.name, [fields, ...options, ...(isHeld ? [] : ['window'])].join(', ')];
   }),
 ) as Record<AlgorithmName, string>;
 

@@ -97,7 +97,8 @@ export async function statesOf(
     const { decisions } = decisionOf(part, results, true);
     for (const [index, hit] of part.entries()) {
       const { blockedFor } = results[index]!;
-      const block = blockedFor === undefined ? {} : { blockedMs: Math.ceil(blockedFor / 1000) };
+      // A block of less than a millisecond is one that `Undo` ends.
+      const block = (blockedFor ?? 0) < 1000 ? {} : { blockedMs: Math.ceil(blockedFor! / 1000) };
       states.push({ ...decisions[index]!, ...block, hit });
     }
   }

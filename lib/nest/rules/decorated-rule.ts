@@ -85,22 +85,20 @@ type CheckedField<Given, Field extends keyof Given, Algorithm> = Field extends k
       ? `${Algorithm} has no ${Field}`
       : Field extends 'window'
         ? CheckedDuration<Given[Field], Algorithm extends CalendarName ? CalendarWindow : never>
-        : Given[Field]
-    : Field extends 'alerts'
-      ? CheckedAlerts<Given, Algorithm>
-      : Field extends 'block' | 'maxWait'
-        ? CheckedDuration<Given[Field], Field extends 'block' ? 'manual' : never>
-        : Field extends 'algorithm'
-          ? KnownName<Given[Field]>
-          : Field extends keyof DecoratedRule
-            ? Given[Field]
-            : `a rule has no field ${Field & string}`;
+        : Field extends 'alerts'
+          ? CheckedAlerts<Given>
+          : Given[Field]
+    : Field extends 'block' | 'maxWait'
+      ? CheckedDuration<Given[Field], Field extends 'block' ? 'manual' : never>
+      : Field extends 'algorithm'
+        ? KnownName<Given[Field]>
+        : Field extends keyof DecoratedRule
+          ? Given[Field]
+          : `a rule has no field ${Field & string}`;
 
-type CheckedAlerts<Given, Algorithm> = Algorithm extends LeaseName
-  ? `${Algorithm} has no alerts`
-  : Given extends { readonly share: unknown } | { readonly prefetch: unknown }
-    ? 'a rule with share or prefetch has no alerts'
-    : readonly number[];
+type CheckedAlerts<Given> = Given extends { readonly share: unknown } | { readonly prefetch: unknown }
+  ? 'a rule with share or prefetch has no alerts'
+  : readonly number[];
 
 type CheckedOption<Given, Field extends keyof Given, Algorithm> = Algorithm extends AlgorithmName
   ? Field extends keyof OptionsOf<Algorithm>
