@@ -30,7 +30,7 @@ export function membersOf(file: string, type: string): Map<string, string> {
   const source = ts.createSourceFile(file, textOf(file), ts.ScriptTarget.Latest, true);
   const members = new Map<string, string>();
   const visit = (node: ts.Node): void => {
-    if (ts.isPropertySignature(node)) members.set(node.name.getText(), defaultOf(node));
+    if (ts.isTypeElement(node) && node.name) members.set(node.name.getText(), defaultOf(node));
     else ts.forEachChild(node, visit);
   };
   const isNamed = (node: ts.Node): boolean =>
@@ -39,7 +39,7 @@ export function membersOf(file: string, type: string): Map<string, string> {
   return members;
 }
 
-function defaultOf(member: ts.PropertySignature): string {
+function defaultOf(member: ts.TypeElement): string {
   const tag = ts.getJSDocTags(member).find(({ tagName }) => tagName.text === 'default');
   return (ts.getTextOfJSDocComment(tag?.comment) ?? '').replaceAll('`', '');
 }
