@@ -10,13 +10,7 @@ import {
   warnOfUnboundedRoutes,
   UnreadThrottles,
 } from '../checks/route-checks.js';
-import {
-  coverageOf,
-  EXPOSED_HINT,
-  earlyOverrides,
-  earlyProblems,
-  unknownEarlyRules,
-} from '../checks/before-routing-checks.js';
+import type * as EarlyChecks from '../checks/before-routing-checks.js';
 import {
   handlerKind,
   type HandlerKind,
@@ -51,6 +45,8 @@ export class RouteRules implements OnApplicationShutdown {
   private readonly ids: RouteIds;
   private readonly mistakes: RuleMistakes;
   private throttles: UnreadThrottles | undefined;
+  /** Absent if no rule is applied before routing. */
+  private early: typeof EarlyChecks | undefined;
   /** The transports whose handlers all have the module's rules. */
   readonly ruled: ReadonlySet<TransportName>;
 
@@ -70,22 +66,24 @@ export class RouteRules implements OnApplicationShutdown {
   }
 
   /** Compiles the rules of the module's options. */
-  compileOptions(): void {
+  async compileOptions(): Promise<void> {
+    if (this.before.isUsed) this.early = await import('../checks/before-routing-checks.js');
     for (const rule of this.declared.optionRules()) {
       const limit = this.limitOf(rule, 'the module', undefined);
       const early = this.before.rules.get(rule['name'] as string);
       if (limit && early) this.compileEarly(limit, early, rule);
     }
-    if (this.before.isUsed) this.logger.debug(EXPOSED_HINT);
     this.before.isStarted = true;
-    this.declared.report(...unknownEarlyRules(this.before, this.declared));
+    if (!this.early) return;
+    this.logger.debug(this.early.EXPOSED_HINT);
+    this.declared.report(...this.early.unknownEarlyRules(this.before, this.declared));
   }
 
   private compileEarly(limit: RouteLimit, early: EarlyRule, rule: RuleFields): void {
-    this.declared.report(...earlyProblems(limit));
+    this.declared.report(...this.early!.earlyProblems(limit));
     this.mistakes.add(rule, 'limitBeforeRouting()');
     early.route = new Route([limit]);
-    this.logger.debug(`${coverageOf(early)} (limitBeforeRouting): ${textOf(limit)}`);
+    this.logger.debug(`${this.early!.coverageOf(early)} (limitBeforeRouting): ${textOf(limit)}`);
   }
 
   /** Compiles the rules of the methods of a class. */
@@ -174,7 +172,8 @@ export class RouteRules implements OnApplicationShutdown {
     const rules = this.declared
       .rulesFor(targetsOf(type, handler, method))
       .filter((rule) => !ALONE.has(kind) || namedOn(rule) === 'handler');
-    if (OF_REQUESTS.has(kind)) this.declared.report(...earlyOverrides(rules, this.before, owner));
+    if (this.early && OF_REQUESTS.has(kind))
+      this.declared.report(...this.early.earlyOverrides(rules, this.before, owner));
     const keys = rules.reduce((sum, rule) => sum + keysOfRule(rule), 0);
     this.declared.report(tooManyKeys(owner, keys));
     const identified = { type, handler, method, kind, owner };

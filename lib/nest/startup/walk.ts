@@ -26,8 +26,7 @@ export class Walk implements OnModuleInit {
   /** @throws RateLimitConfigError listing all problems of all rules and handlers */
   async onModuleInit(): Promise<void> {
     if ([...classes(this.modules)].some(hasOtherHandlers)) await this.transports.open();
-
-    this.rules.compileOptions();
+    await this.rules.compileOptions();
     this.rules.finish([...this.visitNew(true), ...(this.transports.current?.problems() ?? [])]);
     this.calls.start();
     ModuleCheck.checkLate(this.modules, () => {
