@@ -28,6 +28,12 @@ const FORMATS = ['esm', 'cjs'];
 /** The folders of what decides, without Nest: a chunk of its own, which `/limiter` and the root import. */
 const HEART = /[/]lib[/](contracts|algorithms|rules|layers|limiter|stores[/]memory)[/]/;
 
+/** The texts in Lua and the operations page: chunks that ES modules import from CommonJS, so that the package has them once. */
+const TEXTS = [
+  ['lua', /[.]lua[.]ts$/],
+  ['page', /[.]embedded[.]ts$/],
+];
+
 mkdirSync(dist, { recursive: true });
 const scratch = mkdtempSync(join(dist, '.build-'));
 try {
@@ -70,14 +76,17 @@ function output(input, extension, manualChunks) {
     entryFileNames: `[name]${extension}`,
     chunkFileNames: ({ name }) => `${name.replace(/[.]d$/, '')}${extension}`,
     hoistTransitiveImports: false,
+    minifyInternalExports: false, // the names of texts are those of CommonJS
     manualChunks,
   };
 }
 
-/** Returns the chunk of each module that the root reaches. */
+/** Returns the chunk of each text, and of each module that the root reaches. */
 function chunksOf({ index }) {
   let reached;
   return (id, { getModuleInfo }) => {
+    const text = TEXTS.find(([, file]) => file.test(id));
+    if (text) return text[0];
     reached ??= importsOf(index, getModuleInfo);
     if (!reached.has(id)) return undefined;
     return HEART.test(id.replaceAll('\\', '/')) ? 'heart' : 'core';
@@ -102,6 +111,10 @@ async function bundleCode() {
     sourcemapExcludeSources: true,
   });
   await Promise.all(FORMATS.map((format) => code.write({ ...of(format), dynamicImportInCjs: false })));
+  for (const [name] of TEXTS) {
+    writeFileSync(join(scratch, 'esm', `${name}.js`), `export * from '../cjs/${name}.js';\n`);
+    rmSync(join(scratch, 'esm', `${name}.js.map`));
+  }
   for (const file of filesIn(join(scratch, 'esm')).filter((name) => name.endsWith('.map'))) {
     const path = join(scratch, 'esm', file);
     writeFileSync(path, JSON.stringify(linesOf(JSON.parse(readFileSync(path, 'utf8')))));

@@ -52,6 +52,12 @@ function registryOf(files) {
   ].join('');
 }
 
+/** Returns Lua without its comments and indentation: two fifths fewer bytes in the package, and for Redis to compile. */
+function codeOf(text) {
+  const lines = text.split('\n').map((line) => line.trim());
+  return `${lines.filter((line) => line !== '' && !line.startsWith('--')).join('\n')}\n`;
+}
+
 function checkNeeds(name, path) {
   if (path.includes(name)) throw new Error(`Lua files need one another: ${[...path, name].join(' -> ')}`);
   for (const need of modules.get(name).needs) {
@@ -74,6 +80,6 @@ function sourceOf({ name, file, text, needs }) {
     ...imports,
     // With a type, so that the declaration does not contain the text as well.
     `const lua: LuaModule = {\n  name: '${name}',\n  needs: [${needs.map((_, index) => `need${index}`).join(', ')}],\n`,
-    `  text: ${JSON.stringify(text)},\n};\nexport default lua;\n`,
+    `  text: ${JSON.stringify(codeOf(text))},\n};\nexport default lua;\n`,
   ].join('');
 }

@@ -154,7 +154,9 @@ describe('support that has the id of a 429, with three processes behind a balanc
       apps[1]!.program.kill();
       await apps[1]!.program.ended;
       const page = await open(apps[2]!);
-      await page.waitForFunction(`document.querySelector('main').textContent.includes('2 processes')`);
+      await page.waitForFunction(
+        `document.querySelector('#processes-title').textContent.includes('2 report')`,
+      );
       const { text } = await explained(page, ids[1]!);
       expect(text).toMatch(
         /The process that wrote this id has reported nothing since [-\d]+ [\d:]+ UTC: if it has ended, its denials ended with it\./,

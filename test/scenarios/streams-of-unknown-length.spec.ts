@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { RateLimiter } from '../../lib/limiter.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
@@ -11,6 +10,11 @@ const CHUNKS_A_SECOND = 10;
 
 const open: (() => Promise<void>)[] = [];
 afterEach(() => Promise.all(open.splice(0).map((close) => close())));
+
+/** Ends when the store has answered the last report of usage. */
+function sentBy(reservation: object): Promise<void> | undefined {
+  return (reservation as { readonly usage?: { readonly sent?: Promise<void> } }).usage?.sent;
+}
 
 /** Runs 200 streams of four processes at once until they have ended or have to stop. Returns what they used and was left. */
 async function run(kind: (typeof STORES)[number], estimate: number, lengthOf: (nth: number) => number) {
@@ -41,7 +45,7 @@ async function run(kind: (typeof STORES)[number], estimate: number, lengthOf: (n
     running = running.filter((stream) => !ended.includes(stream));
     used += ended.reduce((sum, stream) => sum + stream.used, 0);
     await Promise.all(ended.map((stream) => stream.budget.settle({ tokens: stream.used })));
-    await sleep(5); // until the reports are answered
+    await Promise.all(running.map(({ budget }) => sentBy(budget)));
   }
   const [tokens, streams] = (await limiters[0]!.peek([TOKENS, STREAMS], 'ann', { cost: 0 })).decisions;
   return {

@@ -34,7 +34,10 @@ topologyContract(
   (servers) => {
     it('the commands that clients send are those in the table of servers', async () => {
       expect(await sourceOf(servers().redis, uniquePrefix())).toBe('redis'); // In the server's time: the contract has a clock.
-      expect([...servers().seen.client].sort()).toEqual(documented('client'));
+      // Clients before ioredis 6 send HELLO with a password only.
+      const isLatest = process.env['IOREDIS'] === undefined;
+      const expected = documented('client').filter((command) => isLatest || command !== 'HELLO');
+      expect([...servers().seen.client].sort()).toEqual(expected);
     });
 
     it('the commands that the Lua runs are those in the table of servers', () => {

@@ -92,14 +92,17 @@ export class ProcessRecords {
 
   /** Reads the records of all processes, and minutes in minutes since the epoch, at least one. */
   async read(minutes: readonly number[]): Promise<Records> {
-    const [, secret] = await this.control.call((redis) =>
+    const [, secret, heartbeats] = await this.control.call((redis) =>
       Promise.all([
         redis.set(this.keyOf('secret'), randomBytes(32).toString('hex'), 'NX'),
         redis.get(this.keyOf('secret')),
+        redis.zrange(this.key, '0', String(MOST_READ - 1), 'REV'),
       ]),
     );
     const writers = await this.minutes.writers(MOST_READ);
-    const keys = writers.map(({ id }) => this.keyOf('process', id));
+    // Processes of versions that write no ids of denials have a heartbeat only.
+    const ids = [...writers.map(({ id }) => id), ...heartbeats.map((each) => each.split(' ')[0]!)];
+    const keys = [...new Set(ids)].map((id) => this.keyOf('process', id));
     const all = [...keys, ...minutes.map((minute) => this.keyOf('minute', String(minute)))];
     const [texts, ...left] = await this.control.call((redis) =>
       Promise.all([redis.mget(all), ...keys.map((key) => redis.pttl(key))]),
