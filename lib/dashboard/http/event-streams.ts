@@ -45,11 +45,14 @@ export class EventStreams implements OnModuleDestroy {
   private isSending = false;
   private last: Snapshot | undefined;
   private seconds = 0;
+  private hasEnded = false;
 
   constructor(@Inject(Snapshots) private readonly snapshots: Snapshots) {}
 
-  /** @throws ServiceUnavailableException if this process has the maximum number of streams */
+  /** @throws ServiceUnavailableException if this process has the maximum number of streams, or ends */
   open(response: ServerResponse): void {
+    // A page connects again after a second: an application that takes longer to close would wait for it.
+    if (this.hasEnded) throw new ServiceUnavailableException('This process ends.');
     if (this.streams.size >= MOST_STREAMS) {
       const message = `This process already sends to ${MOST_STREAMS} pages; close one of them.`;
       throw new ServiceUnavailableException(message);
@@ -73,6 +76,7 @@ export class EventStreams implements OnModuleDestroy {
   }
 
   onModuleDestroy(): void {
+    this.hasEnded = true;
     for (const response of this.streams.keys()) response.end();
     this.streams.clear();
     this.timer?.stop();
