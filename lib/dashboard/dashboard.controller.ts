@@ -23,13 +23,19 @@ const FILES: Readonly<Record<string, Reply>> = {
   'page.css': text('text/css', page.css),
 };
 
+type Read = (page: DashboardController, request: DashboardRequest) => Promise<object>;
+
 /** What the page reads, by the ends of the paths. */
-const READS: Readonly<
-  Record<string, (page: DashboardController, request: DashboardRequest) => Promise<object>>
-> = {
+const READS: Readonly<Record<string, Read>> = {
   snapshot: ({ snapshots }) => snapshots.make(),
   history: ({ changes }, { query }) => changes.history.of(query?.['rule']),
   restrictions: ({ changes }) => changes.restrictions.list(),
+};
+
+/** What users may read that `unmaskGuards` allow. */
+const SUBJECTS: Readonly<Record<string, Read>> = {
+  unmask: ({ changes }, request) => changes.unmask(request),
+  explain: ({ changes }, request) => changes.explain(request),
 };
 
 /** The requests of the operations page. `RateLimitDashboardModule` adds the path and the guards. */
@@ -50,18 +56,14 @@ export class DashboardController {
 
   @Get(Object.keys(FILES))
   file(@Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
-    return this.answer(request, response, () => {
-      const found = FILES[pathEnd(request)[1]];
-      if (found) return found;
-      throw new NotFoundException();
-    });
+    return this.answer(request, response, () => entryOf(FILES, request));
   }
 
   @Get(Object.keys(READS))
   read(@Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
     return this.answer(request, response, async () => {
       checkOrigin(request);
-      return jsonReply(await READS[pathEnd(request)[1]]!(this, request));
+      return jsonReply(await entryOf(READS, request)(this, request));
     });
   }
 
@@ -87,7 +89,7 @@ export class DashboardController {
       if (!this.guarded.unmask)
         throw new ForbiddenException('Subjects are masked: the operations page has no `unmaskGuards`.');
       checkChange(request);
-      return jsonReply(await this.changes[pathEnd(request)[1] === 'explain' ? 'explain' : 'unmask'](request));
+      return jsonReply(await entryOf(SUBJECTS, request)(this, request));
     });
   }
 
@@ -108,6 +110,13 @@ export class DashboardController {
       send(raw, failureOf(withMaskedSubjects(error), this.logger));
     }
   }
+}
+
+/** @throws NotFoundException if there is none: a framework may ignore the case of a path */
+function entryOf<Entry>(entries: Readonly<Record<string, Entry>>, request: DashboardRequest): Entry {
+  const entry = entries[pathEnd(request)[1]];
+  if (entry === undefined) throw new NotFoundException();
+  return entry;
 }
 
 function text(type: string, body: string): Reply {

@@ -83,7 +83,7 @@ export interface DashboardGuarded {
   readonly unmask: boolean;
 }
 
-/** Injection token of which requests have guards. */
+/** Injection token of `DashboardGuarded`: which requests have guards. */
 export const DASHBOARD_GUARDED = Symbol.for('nestjs-redis-rate-limit:dashboard-guarded');
 
 const isAction = (value: unknown): boolean =>

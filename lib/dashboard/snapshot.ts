@@ -200,7 +200,7 @@ export interface Preview {
   readonly subjects: number;
   /** How many of the requests were denied. */
   readonly deniedRecorded: number;
-  /** How many of the requests the rule as it is now denies in the replay. */
+  /** Number of requests that the rule in force denies in the replay. */
   readonly deniedNow: number;
   /** How many of the requests the rule denies with the fields. */
   readonly deniedThen: number;

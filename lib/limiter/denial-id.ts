@@ -19,12 +19,12 @@ function proofsOf(cipher: Cipher, blocks: Buffer): Buffer {
 
 /**
  * The ids of the denials of this process: numbers, encrypted with a random key, so that a client learns nothing from them.
- * Who has the key finds out that the process has written an id.
+ * Another process recognises an id by the key of the process that wrote it.
  */
 class DenialIds {
   /** The key of this process. */
   readonly key = randomBytes(BLOCK);
-  private readonly cipher = cipherOf(this.key);
+  private cipher: Cipher | undefined;
   private last = 0;
   private batch = -1;
   private ids = Buffer.alloc(0);
@@ -45,8 +45,9 @@ class DenialIds {
   private encrypt(batch: number): void {
     const numbers = Buffer.alloc(BATCH * BLOCK);
     for (let nth = 0; nth < BATCH; nth += 1) numbers.writeUIntBE(batch * BATCH + nth, nth * BLOCK, 6);
-    this.ids = this.cipher.update(numbers);
-    const proofs = proofsOf(this.cipher, this.ids);
+    const cipher = (this.cipher ??= cipherOf(this.key));
+    this.ids = cipher.update(numbers);
+    const proofs = proofsOf(cipher, this.ids);
     for (let at = 0; at < proofs.length; at += BLOCK)
       proofs.copy(this.ids, at + NUMBER_BYTES, at, at + ID_BYTES - NUMBER_BYTES);
     this.batch = batch;

@@ -24,7 +24,7 @@ export interface Held {
 }
 
 /** Renews leases. Returns for each whether it still existed; `undefined` if that is unknown. Never rejects. */
-type Renew<Held> = (renewals: readonly Held[]) => Promise<readonly (boolean | undefined)[]>;
+type Renew<Lease> = (renewals: readonly Lease[]) => Promise<readonly (boolean | undefined)[]>;
 
 interface Renewal {
   /** Aborted when the lease is lost. */
@@ -42,20 +42,20 @@ interface Renewal {
  * Renewals are spread over the interval and are sent in calls of at most 100, so that many leases do not block the
  * store.
  */
-export class Leases<Held extends Adjustment> {
-  private readonly held = new Map<Held, Renewal>();
+export class Leases<Lease extends Adjustment> {
+  private readonly held = new Map<Lease, Renewal>();
   /** The leases of reservations, the oldest first. */
-  private readonly bounded = new Set<Held>();
+  private readonly bounded = new Set<Lease>();
   private timer: Timer | undefined;
   private lookEveryMs = Infinity;
   private isRenewing = false;
   private isClosed = false;
   private turn = 0;
 
-  constructor(private readonly renew: Renew<Held>) {}
+  constructor(private readonly renew: Renew<Lease>) {}
 
   /** @param isBounded whether the leases end when they are held for a day, or when there are 10,000 newer ones */
-  hold(renewals: readonly Held[], lost: AbortController, isBounded = false): void {
+  hold(renewals: readonly Lease[], lost: AbortController, isBounded = false): void {
     if (this.isClosed) return;
     const until = isBounded ? performance.now() + LONGEST_MS : Infinity;
     for (const renewal of renewals) {
@@ -71,7 +71,7 @@ export class Leases<Held extends Adjustment> {
     }
   }
 
-  drop(renewals: readonly Held[]): void {
+  drop(renewals: readonly Lease[]): void {
     for (const renewal of renewals) {
       this.held.delete(renewal);
       this.bounded.delete(renewal);
@@ -111,7 +111,7 @@ export class Leases<Held extends Adjustment> {
     if (this.isRenewing) return;
     this.isRenewing = true;
     const now = performance.now();
-    const due: Held[] = [];
+    const due: Lease[] = [];
     for (const [renewal, held] of this.held) {
       if (held.until <= now) this.lose(renewal, held);
       else if (held.dueAt <= now) due.push(renewal);
@@ -122,7 +122,7 @@ export class Leases<Held extends Adjustment> {
     this.isRenewing = false;
   }
 
-  private async renewAll(renewals: readonly Held[]): Promise<void> {
+  private async renewAll(renewals: readonly Lease[]): Promise<void> {
     const renewed = await this.renew(renewals);
     for (const [index, renewal] of renewals.entries()) {
       const held = this.held.get(renewal);
@@ -132,7 +132,7 @@ export class Leases<Held extends Adjustment> {
     }
   }
 
-  private lose(renewal: Held, { lost }: Renewal): void {
+  private lose(renewal: Lease, { lost }: Renewal): void {
     lost.abort(new Error('the lease has ended'));
     this.drop([renewal]);
   }

@@ -27,7 +27,10 @@ export class UsageReports {
     this.uses = hits.map(() => ({ used: 0, charged: 0, confirmed: 0, left: Infinity }));
   }
 
-  /** Receives the total usage so far, with `null` where it is not known yet. Returns whether all rules still had permits when the store was last called. */
+  /**
+   * Receives the total usage so far, with `null` where it is not known yet. Returns whether all rules still had permits when
+   * the store was last called.
+   */
   note(usage: Cost): boolean {
     let isDue = false;
     for (const [nth, use] of this.uses.entries()) {

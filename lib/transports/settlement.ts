@@ -5,6 +5,7 @@ import { defer, finalize, isObservable, tap, type Observable } from 'rxjs';
 import type { Decision } from '../contracts/decision.js';
 import { onAbort } from '../contracts/timer.js';
 import { problem } from '../contracts/rate-limit-config.error.js';
+import { shown } from '../contracts/shown.js';
 import { callSafely } from '../contracts/thenable.js';
 import type { ResponseEnd } from '../http/response-end.js';
 import { DecidedHit } from '../limiter/decision.js';
@@ -189,7 +190,8 @@ export class Settlement {
       this.note(run, limit, given);
       return given;
     };
-    const failed = (error: unknown): void => this.report(limit, `${path}.settle: threw ${String(error)}`);
+    const failed = (error: unknown): void =>
+      this.report(limit, `${path}.settle: threw ${shown(error instanceof Error ? error.message : error)}`);
     callSafely(settle, undefined, failed);
   }
 

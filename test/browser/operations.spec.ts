@@ -217,7 +217,7 @@ describe('the operations page during an incident', () => {
     }
   });
 
-  it('states in a preview what was recorded, what the rule as it is now would have denied, and of what part of the subjects', async () => {
+  it('states in a preview the recorded requests and their share of the subjects, and what the rule in force would have denied', async () => {
     const bulk = { window: '1h', limit: 1, by: 'ip', algorithm: 'gcra' } as const;
     const { app: full, url } = await startDashboardApp(uniquePrefix(), {}, 'express', { onDemand: { bulk } });
     const consume = (nth: number) =>
@@ -233,7 +233,7 @@ describe('the operations page during an incident', () => {
     await expand(page, 'bulk');
     await press(page, 'Edit bulk');
     expect(await effect(2)).toMatch(
-      /^Recorded: 200 requests of 100 subjects in \d+ s, 100 denied\. The rule as it is now would have denied 100 of them; this change would have denied 0\.$/,
+      /^Recorded: 200 requests of 100 subjects in \d+ s, 100 denied\. The rule in force would have denied 100 of them; this change would have denied 0\.$/,
     );
     await press(page, 'Cancel');
     for (let first = 100; first < 9000; first += 100)

@@ -143,7 +143,7 @@ export function budgetContract(bench: () => Bench): void {
       expect([denied.used(5), denied.used(null)]).toEqual([false, false]);
     });
 
-    it('is told to stop when its budget is used up, and may go on when there are permits again', async () => {
+    it('stops when its budget is used up, and continues when permits are available again', async () => {
       const it = bench();
       const { used } = await start(it);
       expect((await used(12_000))[1]).toBe(0);

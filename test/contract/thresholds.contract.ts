@@ -24,7 +24,7 @@ export function thresholdsContract(bench: () => Bench): void {
   describe.each(RULES)('the alerts of $algorithm ($name)', (given) => {
     const rule = { ...given, name: 'mail', alerts: [0.8, 1] } as Rule;
 
-    it('are told once for all processes when a charge crosses them, and not again after a refund', async () => {
+    it('are reported once for all processes when a charge crosses them, and not again after a refund', async () => {
       const it = bench();
       const reports = reportsOf(it);
       const { remaining: most } = await it.limiter.peek(rule, 'ann', { cost: 0 });
@@ -51,7 +51,7 @@ export function thresholdsContract(bench: () => Bench): void {
     alerts: [0.5, 0.8, 1],
   } as const;
 
-  it('a threshold is told again in the next window', async () => {
+  it('a threshold is reported again in the next window', async () => {
     const it = bench();
     const reports = reportsOf(it);
     await it.limiter.consume(RULE, 'ann', { cost: 60 });
@@ -64,7 +64,7 @@ export function thresholdsContract(bench: () => Bench): void {
     expect(reports.slice(2)).toEqual(first);
   });
 
-  it('a threshold of a calendar window is told again when the month ends', async () => {
+  it('a threshold of a calendar window is reported again when the month ends', async () => {
     const it = bench();
     const month = {
       name: 'month',

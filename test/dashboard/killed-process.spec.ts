@@ -13,7 +13,7 @@ afterEach(async () => {
   await stopPrograms();
 });
 
-/** What clients were told, and what the page has counted. */
+/** The responses of the clients, and what the page has counted. */
 interface Figures {
   allowed: number;
   denied: number;

@@ -25,6 +25,12 @@ describe.each(FRAMEWORKS)('the operations page on %s', (framework) => {
     expect([redirected.status, redirected.headers['location']]).toEqual([302, 'rate-limits/page?rule=login']);
   });
 
+  it('answers 404 to a path in capital letters, also where the framework routes it', async () => {
+    const { ask } = await startDashboard({ framework });
+    for (const path of ['PAGE', 'SNAPSHOT', 'History', 'Restrictions'])
+      expect([path, (await ask(path)).status]).toEqual([path, 404]);
+  });
+
   it('shows the requests of each rule and route, and the denied subjects masked', async () => {
     const { login, get, snapshot } = await startDashboard({ framework });
     for (let nth = 0; nth < 5; nth += 1) await login('203.0.113.7');

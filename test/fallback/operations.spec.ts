@@ -56,7 +56,7 @@ describe('while the store cannot decide', () => {
     expect(await left()).toEqual([130, 0]);
   });
 
-  it('a threshold is told once per process, of its share, while the store cannot decide', async () => {
+  it('a threshold of its share is reported once per process while the store cannot decide', async () => {
     const [one, two] = lost();
     const reports: string[] = [];
     for (const [nth, { events }] of [one, two].entries())

@@ -4,7 +4,7 @@ import { isFields } from '../../contracts/fields.js';
 export const MINUTE_MS = 60_000;
 /** Number of minutes that the page shows. */
 const KEPT = 60;
-/** Maximum number of rules of which a minute has figures. Results of the others are added up. */
+/** Maximum number of rules with figures in a minute. Results of other rules are added up. */
 export const MOST_RULES = 100;
 
 /** Allowed and denied requests. */

@@ -84,7 +84,7 @@ function secondsOf(
   return seconds;
 }
 
-/** Returns the times of which no process has reported, from the oldest: `[from, until]` in milliseconds since the epoch. */
+/** Returns the times without a report of any process, the oldest first: `[from, until]` in milliseconds since the epoch. */
 function gapsOf(reports: readonly ProcessReport[], second: number): Snapshot['gaps'] {
   const known = reports
     .map((each) => [Math.max(Math.floor(each.since / 1000), each.second - CHART_S), each.second] as const)

@@ -19,7 +19,7 @@ interface Change {
   readonly isLast: boolean;
 }
 
-/** The changes of live rules, of which the last one of each rule and exception can be undone. */
+/** The changes of live rules. The last change of each rule and of each exception can be undone. */
 @Injectable()
 export class History {
   constructor(

@@ -173,7 +173,7 @@ function effectText(preview: Preview): string {
   if (requests === 0) return 'No request of this rule is known, so the effect is unknown.';
   const sample = `1 subject in ${count(1 / sampled)}`;
   const of = `${counted(requests, 'request')} of ${subjects} in ${time}`;
-  const effect = `Recorded${sampled < 1 ? ` (${sample})` : ''}: ${of}, ${recorded} denied. The rule as it is now would have denied ${now} of them; this change would have denied ${then}.`;
+  const effect = `Recorded${sampled < 1 ? ` (${sample})` : ''}: ${of}, ${recorded} denied. The rule in force would have denied ${now} of them; this change would have denied ${then}.`;
   if (assumed === 0) return effect;
   const unknown = `${counted(assumed, 'denied request')} would have been allowed`;
   if (assumedHoldMs !== null) {

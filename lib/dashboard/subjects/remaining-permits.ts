@@ -11,7 +11,7 @@ import { subjectOfText } from './masked.js';
 /** Maximum number of counters that are read in one call, and for a snapshot, so that pages cost Redis little time. */
 const MOST_READ = 50;
 
-/** A counter of which the permits are wanted. */
+/** A counter whose permits are read. */
 export interface AskedCounter {
   readonly rule: string;
   /** See `subjectText`. */
