@@ -250,7 +250,7 @@ describe.each(SETUPS)(
     });
 
     it.each([
-      ['undefined', '/nothing', /settle: threw TypeError/],
+      ['undefined', '/nothing', /settle: threw "Cannot read properties/],
       ['NaN', '/odd?total=x', /settle: got NaN/],
       ['a negative number', '/odd?total=-1', /settle: got -1/],
     ])('keeps the estimate and reports it once when settle returns %s', async (_title, path, reason) => {
