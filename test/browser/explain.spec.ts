@@ -149,17 +149,22 @@ describe('support that has the id of a 429, with three processes behind a balanc
   });
 
   it(
-    'learns when the denials of a process have ended with it',
+    'learns when a process has been silent, or has ended, and its denials with it',
     async () => {
-      apps[1]!.program.kill();
-      await apps[1]!.program.ended;
       const page = await open(apps[2]!);
+      const [stopped, killed] = apps as [SampleApp, SampleApp];
+      killed.program.kill();
+      await stopped.program.stop();
       await page.waitForFunction(
-        `document.querySelector('#processes-title').textContent.includes('2 report')`,
+        `document.querySelector('#problems').textContent.includes('${killed.program.pid} silent since')`,
       );
       const { text } = await explained(page, ids[1]!);
       expect(text).toMatch(
         /The process that wrote this id has reported nothing since [-\d]+ [\d:]+ UTC: if it has ended, its denials ended with it\./,
+      );
+      const { text: end } = await explained(await open(apps[2]!), ids[0]!);
+      expect(end).toMatch(
+        /The process that wrote this id ended at [-\d]+ [\d:]+ UTC; its denials ended with it\./,
       );
     },
     WAIT * 2,

@@ -85,8 +85,8 @@ export class Explanations implements OnModuleInit {
     const answer = answers.find((text) => text !== null);
     if (typeof answer === 'string') return JSON.parse(answer) as SentDenial;
     if (isOwn) return NOT_RECORDED;
-    const isAlive = reports.some((each) => each.isCurrent && ids.includes(each.id));
-    return isAlive ? SILENT : endedAt(writer.seenAt);
+    const report = reports.find((each) => ids.includes(each.id));
+    return report?.isCurrent ? SILENT : lastSeen(writer.seenAt, report?.hasEnded === true);
   }
 
   /** Adds the requests that all processes have recorded of the subjects. */
@@ -118,9 +118,11 @@ export class Explanations implements OnModuleInit {
   }
 }
 
-function endedAt(at: number): string {
+function lastSeen(at: number, hasEnded: boolean): string {
   const time = new Date(at).toISOString().slice(0, 19).replace('T', ' ');
-  return `The process that wrote this id has reported nothing since ${time} UTC: if it has ended, its denials ended with it.`;
+  return hasEnded
+    ? `The process that wrote this id ended at ${time} UTC; its denials ended with it.`
+    : `The process that wrote this id has reported nothing since ${time} UTC: if it has ended, its denials ended with it.`;
 }
 
 const OFF = 'explain: denials are not recorded, since RateLimitDashboardModule has explain: false';
