@@ -117,6 +117,14 @@ export const durationOption = {
   fix: durationFix,
 } as const satisfies OptionCheck;
 
+const text = (most: number, least = 0): OptionCheck => ({
+  allowed: `a text of ${least === 0 ? 'up to' : `${least} to`} ${most} characters`,
+  accepts: (value) => typeof value === 'string' && value.length >= least && value.length <= most,
+});
+
+/** The checks of the author of an operation and its reason. */
+export const AUTHORSHIP = { by: text(256, 1), reason: text(1024) };
+
 /**
  * Converts a count given as a string of digits, as in environment variables and configuration files, to a number.
  * Returns any other value unchanged, so that the check of the option can reject it.

@@ -94,10 +94,6 @@ const isAction = (value: unknown): boolean =>
 
 /** The checks of the options. */
 export const DASHBOARD_OPTION_CHECKS = {
-  subjects: {
-    allowed: 'none: subjects are masked, and users that the guards in `unmaskGuards` allow can show them',
-    accepts: () => false,
-  },
   readOnly: FLAG,
   explain: FLAG,
   author: callable('of the request that returns a text'),
@@ -105,7 +101,7 @@ export const DASHBOARD_OPTION_CHECKS = {
     allowed: "a list of { id: 'traffic', label: 'Send traffic', run: () => … }",
     accepts: (value) => Array.isArray(value) && value.every(isAction),
   },
-} satisfies Record<keyof RateLimitDashboardOptions | 'subjects', OptionCheck>;
+} satisfies Record<keyof RateLimitDashboardOptions, OptionCheck>;
 
 const GUARDS: OptionCheck = {
   allowed: 'a list of guards: classes, or objects with the method canActivate',

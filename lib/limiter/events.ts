@@ -9,6 +9,7 @@ import { callSafely } from '../contracts/thenable.js';
 import type { RuleHit } from '../rules/compiled-rule.js';
 import { oneOf } from '../rules/rule-fields.js';
 import { subjectForPrograms, type EventSubject, type Subject } from '../rules/subject.js';
+import type { BlockOptions } from './rate-limiter.options.js';
 import { ServerStates } from './server-state.js';
 
 /** A request was decided. */
@@ -81,8 +82,8 @@ export interface DecisionObserver {
   decided(hits: readonly RuleHit[], event: Omit<DecisionEvent, 'subjects'>): void;
   /** Receives the hits whose permits were refunded or released. */
   refunded(hits: readonly RuleHit[], decision: Decision): void;
-  /** Receives the hits that an operation has blocked, and for how many milliseconds. */
-  blocked?(hits: readonly RuleHit[], ms: number, by: string): void;
+  /** Receives the hits that an operation has blocked, for how many milliseconds, and its author. */
+  blocked?(hits: readonly RuleHit[], ms: number, author: BlockOptions): void;
 }
 
 /** A function that is called with every event of a name. It may be asynchronous. */
@@ -195,8 +196,8 @@ export class RateLimitEvents<Context = unknown> {
   }
 
   /** @internal */
-  blocked(hits: readonly RuleHit[], ms: number): void {
-    this.observer?.blocked?.(hits, ms, 'a program');
+  blocked(hits: readonly RuleHit[], ms: number, author: BlockOptions): void {
+    this.observer?.blocked?.(hits, ms, { ...author, by: author.by ?? 'a program' });
   }
 
   /** @internal */

@@ -85,6 +85,18 @@ export interface WaitOptions {
   readonly signal?: AbortSignal;
 }
 
+/** Options of `block`: its author and reason, for the list of blocks on the operations page. */
+export interface BlockOptions {
+  /**
+   * Name of a person or program: 1 to 256 characters.
+   *
+   * @default 'a program'
+   */
+  readonly by?: string;
+  /** Up to 1,024 characters. */
+  readonly reason?: string;
+}
+
 /** Options of `consume` and `peek`. */
 export interface ConsumeOptions<Name extends string = string> {
   /**

@@ -1,5 +1,5 @@
 import type { Decision } from '../contracts/decision.js';
-import { readOptions } from '../contracts/options.js';
+import { AUTHORSHIP, readOptions } from '../contracts/options.js';
 import { DURATION_ALLOWED, durationFix, parseDuration, type Duration } from '../contracts/duration.js';
 import { LONGEST_WAIT_MS, maxWaitOf } from './wait.js';
 import { Engine } from './engine.js';
@@ -9,6 +9,7 @@ import type { Cost, RuleHit, CompiledRule } from '../rules/compiled-rule.js';
 import type { SubjectValue } from '../rules/subject.js';
 import { LIMITER_OPTIONS, millisecondsOf, WAIT_OPTIONS } from './rate-limiter.options.js';
 import type {
+  BlockOptions,
   ConsumeOptions,
   RateLimiterOptions,
   RefundOptions,
@@ -245,11 +246,19 @@ export class RateLimiter {
    * Blocks a subject from now for a duration: the rule denies all its requests.
    *
    * @param rule a rule with the field `block`
-   * @throws RateLimitConfigError if the rule or the duration is invalid
+   * @throws RateLimitConfigError if the rule, the duration or an option is invalid
    * @throws RateLimitStoreError if Redis did not confirm the block; it then applies to the fallback of this process
    *   only
+   * @example
+   * await limits.block('login', ip, '1h', { by: 'fraud detection', reason: 'stolen cards' });
    */
-  async block(rule: BlockingRule, subject: SubjectValue, duration: Duration): Promise<void> {
+  async block(
+    rule: BlockingRule,
+    subject: SubjectValue,
+    duration: Duration,
+    options?: BlockOptions,
+  ): Promise<void> {
+    const author = readOptions('block', options, AUTHORSHIP);
     const microseconds = parseDuration(duration);
     if (microseconds === undefined) {
       throw new RateLimitConfigError([
@@ -265,7 +274,7 @@ export class RateLimiter {
     await confirmed('block', () =>
       Promise.all(counters.map((each) => this.engine.store.block(each, microseconds))),
     );
-    this.events.blocked(counters, microseconds / 1000);
+    this.events.blocked(counters, microseconds / 1000, author);
   }
 
   /**

@@ -2,7 +2,7 @@ import type { RouteRuleFields } from '../nest/rules/route-rule.js';
 import type { AlgorithmName } from '../algorithms/registry.js';
 import type { AnyOptions } from '../rules/rule.js';
 import { parseDuration, type Duration } from '../contracts/duration.js';
-import { durationOption, readOptions, type OptionCheck } from '../contracts/options.js';
+import { AUTHORSHIP, durationOption, readOptions, type OptionCheck } from '../contracts/options.js';
 import type { RuleChange } from '../contracts/rule-source.js';
 import { oneOf } from '../rules/rule-fields.js';
 
@@ -52,17 +52,13 @@ export interface SetOptions extends UnsetOptions {
   readonly inherit?: 'reset';
 }
 
-const text = (most: number, least = 0): OptionCheck => ({
-  allowed: `a text of ${least === 0 ? 'up to' : `${least} to`} ${most} characters`,
-  accepts: (value) => typeof value === 'string' && value.length >= least && value.length <= most,
-});
-
 /** The check of the name of a person or program. */
-export const AUTHOR: OptionCheck = { ...text(256, 1), isRequired: true };
+export const AUTHOR: OptionCheck = { ...AUTHORSHIP.by, isRequired: true };
+
+const AUTHOR_OPTIONS = { ...AUTHORSHIP, by: AUTHOR };
 
 const UNSET_OPTIONS = {
-  by: AUTHOR,
-  reason: text(1024),
+  ...AUTHOR_OPTIONS,
   version: {
     allowed: 'an integer from 0: the version of the live rule, or 0 without one',
     accepts: (value) => Number.isSafeInteger(value) && (value as number) >= 0,
@@ -86,8 +82,7 @@ export function readAuthor(
   what: string,
   given: Pick<RuleChange, 'by' | 'reason'>,
 ): Pick<RuleChange, 'by' | 'reason'> {
-  const { version: _version, ...checks } = UNSET_OPTIONS;
-  return readOptions(what, given, checks);
+  return readOptions(what, given, AUTHOR_OPTIONS);
 }
 
 /** @throws RateLimitConfigError if an option is invalid */

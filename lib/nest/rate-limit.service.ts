@@ -4,7 +4,12 @@ import type { Duration } from '../contracts/duration.js';
 import { durationOption, readOptions } from '../contracts/options.js';
 import { RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import type { ReserveArguments, RuleNames, Rules, SettledCost } from '../limiter/operation.js';
-import type { ConsumeOptions, RateLimiterOptions, WaitOptions } from '../limiter/rate-limiter.options.js';
+import type {
+  BlockOptions,
+  ConsumeOptions,
+  RateLimiterOptions,
+  WaitOptions,
+} from '../limiter/rate-limiter.options.js';
 import type { Permit } from '../limiter/permit.js';
 import { confirmed } from '../limiter/rate-limit-store.error.js';
 import { RateLimiter } from '../limiter/rate-limiter.js';
@@ -145,8 +150,13 @@ export class RateLimitService extends RateLimiter {
     return loaded(rule, () => super.hold(rule as ConcurrencyRule, subject, options));
   }
 
-  override block(rule: OrRoute<BlockingRule>, subject: SubjectValue, duration: Duration): Promise<void> {
-    return loaded(rule, () => super.block(rule as BlockingRule, subject, duration));
+  override block(
+    rule: OrRoute<BlockingRule>,
+    subject: SubjectValue,
+    duration: Duration,
+    options?: BlockOptions,
+  ): Promise<void> {
+    return loaded(rule, () => super.block(rule as BlockingRule, subject, duration, options));
   }
 
   /**

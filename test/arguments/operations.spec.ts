@@ -98,7 +98,7 @@ describe.each(CASES)('$name on $kind refuses, with the value and what is allowed
   });
 });
 
-const WITH_OPTIONS = CASES.filter(({ name }) => name !== 'block' && name !== 'reset');
+const WITH_OPTIONS = CASES.filter(({ name }) => name !== 'reset');
 
 describe.each(WITH_OPTIONS)('$name on $kind', ({ kind, rule, rest, call }) => {
   it('refuses options that it would ignore', async () => {
@@ -115,6 +115,19 @@ describe.each(['memory', 'redis'] as const)('the limiter on %s', (kind) => {
   it('names the option that was probably meant, and those there are', async () => {
     const call = limiter().consume(RULES.gcra, 'ann', { costs: 5 } as object);
     await expect(call).rejects.toThrow('consume.costs: no such option: did you mean "cost"?; allowed: cost');
+  });
+
+  it('refuses a block with an author or a reason that no list of blocks has room for', async () => {
+    const call = (options: object) => limiter().block(RULES.gcra, 'ann', '1m', options);
+    const wrong = [
+      { by: '' },
+      { by: 7 },
+      { by: 'x'.repeat(257) },
+      { reason: 7 },
+      { reason: 'x'.repeat(1025) },
+    ];
+    expect(await faults(wrong, call)).toEqual([]);
+    await expect(call({ by: '' })).rejects.toThrow('by: got ""; allowed: a text of 1 to 256 characters');
   });
 
   it('reads counts that are strings of digits', async () => {

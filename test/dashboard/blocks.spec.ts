@@ -96,6 +96,19 @@ describe('the list of blocks', () => {
     expect((await app.list()).map(({ by }) => by)).toContain('ann\nroot');
   });
 
+  it('has the author and the reason of a block that a program makes, and `a program` without an author', async () => {
+    const app = await start(uniquePrefix());
+    await app.service.block('login', IP, '1h', { by: 'fraud detection', reason: 'stolen cards' });
+    await app.service.block('login', '203.0.113.8', '10m', { reason: 'x'.repeat(1024) });
+    await until(async () => (await app.list()).length === 2, 'both blocks', 10_000);
+    expect((await app.list()).map(({ by, reason }) => [by, reason])).toEqual([
+      ['fraud detection', 'stolen cards'],
+      ['a program', 'x'.repeat(1024)],
+    ]);
+    const { restrictions } = JSON.parse((await app.find()).body) as FoundSubject;
+    expect(restrictions).toMatchObject([{ by: 'fraud detection', reason: 'stolen cards' }]);
+  });
+
   it('holds no subjects of blocks that have ended, and expires with the last one', async () => {
     const prefix = uniquePrefix();
     const app = await start(prefix);

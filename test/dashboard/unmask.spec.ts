@@ -1,6 +1,5 @@
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { RateLimitDashboardModule } from '../../lib/dashboard.js';
 import { closeApps, FRAMEWORKS } from '../support/nest-app.js';
 import { AdminGuard, startDashboard, type DashboardApp, type DashboardSetup } from './dashboard-app.js';
 
@@ -79,11 +78,4 @@ describe.each(FRAMEWORKS)('subjects that are shown unmasked, on %s', (framework)
     expect((await app.unmask({ ...PRIVACY, 'x-rate-limit-dashboard': '0' })).status).toBe(403);
     expect((await app.ask('unmask', PRIVACY)).status).toBe(404);
   });
-});
-
-it('the option that showed subjects to every user is an error that names its successor', () => {
-  const options = { subjects: 'shown' } as object;
-  expect(() => RateLimitDashboardModule.forRoot(options)).toThrow(
-    /subjects: got "shown"; allowed: .*masked.*unmaskGuards/,
-  );
 });

@@ -2,6 +2,7 @@ import type { ExecutionContext } from '@nestjs/common';
 import type { Decision } from '../../contracts/decision.js';
 import type { RuleHit } from '../../rules/compiled-rule.js';
 import type { DecisionEvent, DecisionObserver } from '../../limiter/events.js';
+import type { BlockOptions } from '../../limiter/rate-limiter.options.js';
 import type { DenialRecord } from '../explain/denial-record.js';
 import { SubjectTimelines } from '../explain/subject-timelines.js';
 import { CHART_S, RULE_CHART_S } from '../snapshot.js';
@@ -29,7 +30,7 @@ export class Collector implements DecisionObserver {
   private readonly countedAt = new WeakMap<Decision, number>();
 
   /** Receives the hits of subjects that are blocked, by a denial or by an author. */
-  blocked = (_hits: readonly RuleHit[], _ms: number, _by?: string): void => undefined;
+  blocked = (_hits: readonly RuleHit[], _ms: number, _author?: BlockOptions): void => undefined;
 
   private readonly timelines: SubjectTimelines | undefined;
 

@@ -1,7 +1,7 @@
 import { Inject, Injectable, UnprocessableEntityException } from '@nestjs/common';
 import type { Duration } from '../../contracts/duration.js';
 import type { RuleChangeRecord } from '../../contracts/rule-source.js';
-import type { LiveRuleFields } from '../../live/change-options.js';
+import type { LiveRuleFields, UnsetOptions } from '../../live/change-options.js';
 import { RateLimitService } from '../../nest/rate-limit.service.js';
 import { subjectFromSource } from '../../rules/subject.js';
 import { ProcessReports } from '../collect/process-reports.js';
@@ -49,7 +49,7 @@ export class History {
    *
    * @throws UnprocessableEntityException if it is not the last change of its rule or exception any more
    */
-  async undo(version: unknown, { by, reason }: { by: string; reason?: string }): Promise<number> {
+  async undo(version: unknown, { by, reason }: UnsetOptions): Promise<number> {
     const change = (await this.changes()).find(({ record }) => record.version === version);
     if (!change || !this.canUndo(change))
       throw new UnprocessableEntityException('This change cannot be undone any more; reload the history.');

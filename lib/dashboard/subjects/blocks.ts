@@ -1,6 +1,7 @@
 import { Inject, Injectable, ServiceUnavailableException, type OnModuleDestroy } from '@nestjs/common';
 import { isFields } from '../../contracts/fields.js';
 import { after, type Timer } from '../../contracts/timer.js';
+import type { BlockOptions } from '../../limiter/rate-limiter.options.js';
 import type { RuleHit } from '../../rules/compiled-rule.js';
 import type { Listed, ProcessRecords } from '../../stores/redis/link/process-records.js';
 import { ProcessReports } from '../collect/process-reports.js';
@@ -17,14 +18,11 @@ const OPERATIONS = 'blocks';
 /** The lists of blocks. Those of denials and programs may be a flood, which must not replace those of operators. */
 const LISTS = ['denials', 'programs', OPERATIONS] as const;
 
-/** A block of a subject under a rule. Whether it is in force is known to the store only: a reset may have lifted it. */
-export interface NotedBlock {
+/** A block of a subject under a rule; without an author if a denial began it. Whether it is in force is known to the store only: a reset may have lifted it. */
+export interface NotedBlock extends BlockOptions {
   readonly rule: string;
   /** See `subjectText`. */
   readonly subject: string;
-  /** Its author; absent if a denial began it. */
-  readonly by?: string;
-  readonly reason?: string;
   /** When an operation made it, in milliseconds since the epoch. */
   readonly at?: number;
 }
@@ -42,7 +40,7 @@ export class Blocks implements OnModuleDestroy {
   private timer: Timer | undefined;
 
   constructor(@Inject(ProcessReports) private readonly processes: ProcessReports) {
-    processes.collector.blocked = (hits, ms, by) => this.noteAll(hits, ms, by);
+    processes.collector.blocked = (...args) => this.noteAll(...args);
   }
 
   onModuleDestroy(): void {
@@ -94,10 +92,10 @@ export class Blocks implements OnModuleDestroy {
     return this.processes.records ?? this.own;
   }
 
-  private noteAll(hits: readonly RuleHit[], forMs: number, by: string | undefined): void {
-    const begun = this.begun[by === undefined ? 'denials' : 'programs'];
+  private noteAll(hits: readonly RuleHit[], forMs: number, author?: BlockOptions): void {
+    const begun = this.begun[author === undefined ? 'denials' : 'programs'];
     for (const { rule, subject } of hits) {
-      const text = JSON.stringify({ rule: rule.name, subject: subjectText(subject), by });
+      const text = JSON.stringify({ rule: rule.name, subject: subjectText(subject), ...author });
       if (begun.size < MOST_ADDED || begun.has(text)) begun.set(text, Date.now() + forMs);
     }
     this.timer ??= after(ADDED_EVERY_MS, () => void this.addBegun());

@@ -8,9 +8,9 @@ import {
 import { isFields } from '../../contracts/fields.js';
 import { escaped } from '../../contracts/shown.js';
 import { parseDuration, type Duration } from '../../contracts/duration.js';
-import { durationOption } from '../../contracts/options.js';
+import { AUTHORSHIP, durationOption } from '../../contracts/options.js';
 import { problem } from '../../contracts/rate-limit-config.error.js';
-import type { LiveRuleFields, SetOptions } from '../../live/change-options.js';
+import type { LiveRuleFields, SetOptions, UnsetOptions } from '../../live/change-options.js';
 import type { RuleHit } from '../../rules/compiled-rule.js';
 import { type Subject, subjectForPrograms, subjectFromSource } from '../../rules/subject.js';
 import type { TableRule } from '../../nest/rules/rule-table.js';
@@ -24,14 +24,8 @@ const MOST_UNMASKED = 100;
 /** Maximum number of counters in one call. */
 const MOST_RESET = 40;
 const REASON = 'blocked on the operations page';
-const LONGEST_REASON = 1024;
 /** A block of one microsecond replaces another one, and every process learns it. */
 const SHORTEST_BLOCK = 1;
-
-interface Author {
-  readonly by: string;
-  readonly reason?: string | undefined;
-}
 
 /** Resets, blocks and unmasks the subjects that the page lists. */
 @Injectable()
@@ -70,15 +64,13 @@ export class SubjectActions {
    * @throws UnprocessableEntityException if there is no such subject, or the rule cannot block it
    * @throws RateLimitStoreError if Redis did not confirm the block
    */
-  async block(rule: string, id: string, expires: unknown, { by, reason }: Author): Promise<void> {
+  async block(rule: string, id: string, expires: unknown, { by, reason }: UnsetOptions): Promise<void> {
     const { subject, rules } = await this.find(rule, id);
     if (!durationOption.accepts(expires)) {
       throw new UnprocessableEntityException(problem('expires', expires, durationOption.allowed));
     }
-    if (reason !== undefined && reason.length > LONGEST_REASON)
-      throw new UnprocessableEntityException(
-        `reason: has to be a text of up to ${LONGEST_REASON} characters`,
-      );
+    if (reason !== undefined && !AUTHORSHIP.reason.accepts(reason))
+      throw new UnprocessableEntityException(`reason: has to be ${AUTHORSHIP.reason.allowed}`);
     const microseconds = parseDuration(expires)!;
     const hits = eachOnce(rules.flatMap((rule) => rule.hitsOf(subject, undefined))).filter(
       (hit) => hit.block && hit.rule.trialOf === undefined,
@@ -94,7 +86,7 @@ export class SubjectActions {
         `Rule "${rule}" has no block. Set its field \`block\`, to "manual" if only the page shall block.`,
       );
     }
-    const why = reason === undefined ? REASON : `${REASON}: ${reason}`.slice(0, LONGEST_REASON);
+    const why = reason === undefined ? REASON : `${REASON}: ${reason}`.slice(0, 1024);
     const expiring = { expires: expires as Duration, by, reason: why };
     await this.limits.rules.setException(rule, subjectForPrograms(subject), 'deny', expiring);
   }
