@@ -13,9 +13,15 @@ const VERSION = 3;
 export const LONGEST_FIGURES = 48 * 1024;
 /** Length that subjects can have however long the figures are. */
 const ROOM_FOR_SUBJECTS = 8 * 1024;
-const LISTS = ['allowed', 'denied', 'durations', 'sources', 'servers', 'rules'];
+/** The fields with lists, and whether they have an item. */
+const LISTS: Lists = {
+  ...{ allowed: Number.isFinite, denied: Number.isFinite, sources: Number.isFinite },
+  ...{ durations: Array.isArray, servers: Array.isArray, rules: isFields },
+};
 const NUMBERS = ['second', 'span', 'uncounted', 'since', 'pid'];
-const LISTS_OF_RULE = ['allowed', 'denied', 'routes', 'top'];
+const LISTS_OF_RULE: Lists = {
+  ...{ allowed: Number.isFinite, denied: Number.isFinite, routes: Array.isArray, top: Array.isArray },
+};
 const NUMBERS_OF_RULE = ['wouldDeny', 'trialDeny', 'rest'];
 const MOST_PROBLEMS = 10;
 const LONGEST_PROBLEM = 600;
@@ -108,8 +114,7 @@ export function reportOf(process: ProcessState, collector: Collector): ProcessRe
 export function readReport(text: string): ProcessReport | undefined {
   try {
     const report: unknown = JSON.parse(text);
-    if (!isFields(report) || typeof report['id'] !== 'string' || !has(report, LISTS, NUMBERS))
-      return undefined;
+    if (!isFields(report) || !has(report, LISTS, NUMBERS) || !hasTexts(report)) return undefined;
     const read = report as unknown as ProcessReport;
     const rules = read.rules.filter((each) => isFields(each) && has(each, LISTS_OF_RULE, NUMBERS_OF_RULE));
     const problems = Array.isArray(read.problems) ? read.problems.map(String) : [];
@@ -119,15 +124,17 @@ export function readReport(text: string): ProcessReport | undefined {
   }
 }
 
-function has(
-  fields: Readonly<Record<string, unknown>>,
-  lists: readonly string[],
-  numbers: readonly string[],
-) {
-  return (
-    lists.every((name) => Array.isArray(fields[name])) &&
-    numbers.every((name) => Number.isFinite(fields[name]))
-  );
+type Fields = Readonly<Record<string, unknown>>;
+type Lists = Readonly<Record<string, (item: unknown) => boolean>>;
+
+function has(fields: Fields, lists: Lists, numbers: readonly string[]): boolean {
+  const isList = ([name, isItem]: [string, Lists[string]]) =>
+    Array.isArray(fields[name]) && fields[name].every(isItem);
+  return Object.entries(lists).every(isList) && numbers.every((name) => Number.isFinite(fields[name]));
+}
+
+function hasTexts({ id, host, package: version = '', liveRules = '' }: Fields): boolean {
+  return [id, host, version, liveRules].every((each) => typeof each === 'string');
 }
 
 function shortened(text: string): string {

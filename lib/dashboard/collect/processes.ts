@@ -50,7 +50,7 @@ export function problemsOf(
     alive > MOST_READ &&
       `There are ${alive} processes: the figures are those of ${reports.length}, since at most ${MOST_READ} are read.`,
     unreadable > 0 &&
-      `The reports of ${unreadable} processes cannot be read: their version of the package has others.`,
+      `Reports that cannot be read, since another version of the package writes another form: ${unreadable}.`,
     uncounted > 0 && tooMany(uncounted),
   ];
   const own = texts.filter((text) => typeof text === 'string').map((text) => ({ text, processes: [] }));

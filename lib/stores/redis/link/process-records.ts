@@ -102,7 +102,7 @@ export class ProcessRecords {
     const writers = await this.minutes.writers(MOST_READ);
     // Processes of versions that write no ids of denials have a heartbeat only.
     const ids = [...writers.map(({ id }) => id), ...heartbeats.map((each) => each.split(' ')[0]!)];
-    const keys = [...new Set(ids)].map((id) => this.keyOf('process', id));
+    const keys = [...new Set(ids)].slice(0, MOST_READ).map((id) => this.keyOf('process', id));
     const all = [...keys, ...minutes.map((minute) => this.keyOf('minute', String(minute)))];
     const [texts, ...left] = await this.control.call((redis) =>
       Promise.all([redis.mget(all), ...keys.map((key) => redis.pttl(key))]),
