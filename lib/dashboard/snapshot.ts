@@ -112,9 +112,9 @@ export interface SnapshotLive {
   readonly fields?: unknown;
 }
 
-/** The requests of one second. */
+/** The requests of one second, or of one minute. */
 export interface SnapshotSecond {
-  /** Start of the second, in milliseconds since the epoch. */
+  /** Its start, in milliseconds since the epoch. */
   readonly at: number;
   readonly allowed: number;
   readonly denied: number;
@@ -147,8 +147,8 @@ export interface SnapshotRule {
   readonly trialDeny: number;
   /** Its requests, for those of the last 60 seconds that have any, the oldest first. */
   readonly seconds: readonly SnapshotSecond[];
-  /** Its requests in the last hour. */
-  readonly hour: { readonly allowed: number; readonly denied: number };
+  /** Its requests, for the known minutes of the last hour that have any, the oldest first. */
+  readonly minutes: readonly SnapshotSecond[];
   /** Requests per second by handler, the mean of the last 10 seconds. */
   readonly byRoute: readonly { readonly route: string; readonly allowed: number; readonly denied: number }[];
   /** The subjects with the most denied requests of the last 5 to 10 minutes, the most first: at most 10. */

@@ -30,11 +30,6 @@ export class Snapshots {
     @Inject(DASHBOARD_GUARDED) private readonly guarded: DashboardGuarded,
   ) {}
 
-  /** Whether rules can be changed. */
-  get isLive(): boolean {
-    return this.limits.rules.source?.write !== undefined;
-  }
-
   async make(): Promise<Snapshot> {
     const all = await this.processes.all();
     const at = this.processes.collector.clock();
@@ -43,13 +38,14 @@ export class Snapshots {
     const { readOnly = false, actions = [] } = this.options;
     const { alive } = this.processes;
     const loss = this.lossOf(all);
+    const live = this.limits.rules.source?.write !== undefined;
     return {
       at,
       from: this.processes.records ? 'redis' : 'memory',
       problems: problemsOf(all, { alive, uncounted, loss: loss?.reason }),
       allUntil: all.outage?.at ?? null,
       readOnly,
-      live: this.isLive,
+      live,
       unmask: this.guarded.unmask,
       loss,
       alive,
@@ -61,7 +57,7 @@ export class Snapshots {
         return { at: minute * MINUTE_MS, allowed, denied, fallback };
       }),
       ...totals,
-      rules: await this.rulesOf(rules, all),
+      rules: await this.rulesOf(rules, all, live && !readOnly),
       actions: readOnly ? [] : actions.map(({ id, label }) => ({ id, label })),
     };
   }
@@ -80,6 +76,7 @@ export class Snapshots {
   private async rulesOf(
     totals: ReadonlyMap<string, RuleTotals>,
     { secret, minutes }: AllReports,
+    editable: boolean,
   ): Promise<readonly SnapshotRule[]> {
     const views = viewsOf(this.limits.rules.list());
     const names = [...new Set([...views.keys(), ...totals.keys()])].sort();
@@ -88,7 +85,6 @@ export class Snapshots {
     );
     const permits = await this.remaining.of(asked);
     let next = 0;
-    const editable = this.isLive && this.options.readOnly !== true;
     return names.map((rule) => {
       const view = views.get(rule);
       const { top, ...figures } = totals.get(rule) ?? ruleTotals([], 0);
@@ -99,17 +95,17 @@ export class Snapshots {
         ...(view ?? unknownRule(rule)),
         editable: editable && view !== undefined,
         ...figures,
-        hour: hourOf(minutes, rule),
+        minutes: minutesOf(rule, minutes),
         top: subjects,
       };
     });
   }
 }
 
-function hourOf(minutes: readonly MinuteCounts[], rule: string): SnapshotRule['hour'] {
-  const sum = (index: 0 | 1): number =>
-    minutes.reduce((total, { rules }) => total + (Object.hasOwn(rules, rule) ? rules[rule]![index] : 0), 0);
-  return { allowed: sum(0), denied: sum(1) };
+function minutesOf(rule: string, minutes: readonly MinuteCounts[]): SnapshotRule['minutes'] {
+  return minutes.flatMap(({ minute, rules: { [rule]: counts } }) =>
+    counts ? { at: minute * MINUTE_MS, allowed: counts[0], denied: counts[1] } : [],
+  );
 }
 
 /** A rule of programs, or of another version of the application. */

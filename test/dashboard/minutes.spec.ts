@@ -159,7 +159,11 @@ describe('the last hour on the page', () => {
     await other.login('203.0.113.8');
     await other.close();
     await until(async () => (await allowedIn(one)) === 9, 'the requests of the process that has ended');
-    expect((await one.rule('login')).hour).toEqual({ allowed: 9, denied: 0 });
+    const ofRule = (await one.rule('login')).minutes.map(({ allowed, denied }) => [allowed, denied]);
+    expect(ofRule).toEqual([
+      [7, 0],
+      [2, 0],
+    ]);
     expect((await one.snapshot()).processes.length).toBe(1);
     const third = await start('h:');
     await one.close();

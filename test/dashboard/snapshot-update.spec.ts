@@ -38,7 +38,7 @@ function ruleAt(at: number, rule: string, limit: string, counts: Counts): Snapsh
     },
     fields: [{ name: 'limit', value: limit, from: 'rules.default', live: false, editable: true }],
     seconds: secondsOf(counts, at, RULE_CHART_S),
-    hour: { allowed: counts.length, denied: 0 },
+    minutes: counts.length > 0 ? [{ at: 60_000, allowed: counts.length, denied: 0 }] : [],
     ...{ allowed: counts.length, denied: 0, wouldDeny: 0, trialDeny: 0, byRoute: [], top: [] },
   };
 }

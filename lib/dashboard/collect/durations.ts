@@ -71,15 +71,9 @@ export class Durations {
 
 /** Returns the upper bound of the bucket that has a percentile, in milliseconds; `undefined` without durations. */
 export function percentile(counts: DurationCounts, share: number): number | undefined {
-  const sums = new Map<number, number>();
-  let total = 0;
-  for (const [bucket, count] of counts) {
-    sums.set(bucket, (sums.get(bucket) ?? 0) + count);
-    total += count;
-  }
-  let left = Math.ceil(total * share);
-  for (const bucket of [...sums.keys()].sort((a, b) => a - b)) {
-    left -= sums.get(bucket)!;
+  let left = Math.ceil(sum(counts.map(([, count]) => count)) * share);
+  for (const [bucket, count] of [...counts].sort(([one], [other]) => one - other)) {
+    left -= count;
     if (left <= 0) return SMALLEST_MS * 2 ** (bucket / PER_DOUBLING);
   }
   return undefined;

@@ -58,6 +58,8 @@ export interface Mark {
 type Item = SnapshotSecond & { readonly fallback?: number };
 
 interface Chart {
+  /** The rule; absent if the requests are those of all rules. */
+  readonly rule?: string;
   readonly at: number;
   readonly span: Span;
   /** The bars in order. One that is missing is 0 with `gaps`, and otherwise a gap. */
@@ -65,12 +67,12 @@ interface Chart {
   readonly gaps?: Snapshot['gaps'];
   /** Bars after that time are those of one process. */
   readonly allUntil: number | null;
-  readonly marks?: readonly Mark[];
+  readonly marks: readonly Mark[];
   readonly onPoint: (reading: string) => void;
 }
 
 /** Draws allowed requests above the line and denied ones below it, on one scale. Times without figures are hatched. */
-export function TrafficChart({ at, span, items, gaps, allUntil, marks = [], onPoint }: Chart) {
+export function TrafficChart({ rule, at, span, items, gaps, allUntil, marks, onPoint }: Chart) {
   const svg = useRef<SVGSVGElement>(null);
   const [{ width, height }, setSize] = useState({ width: 0, height: 0 });
   const [pointer, setPointer] = useState<number>();
@@ -107,11 +109,11 @@ export function TrafficChart({ at, span, items, gaps, allUntil, marks = [], onPo
   return h(
     'svg',
     {
-      id,
+      id: rule === undefined ? id : undefined,
       ref: svg,
-      class: 'chart',
+      class: `chart ${id}`,
       role: 'img',
-      'aria-label': `Requests of ${span.text}: ${sum('allowed')} allowed, ${sum('denied')} denied.${missing.length > 0 ? ' Some figures are missing.' : ''}`,
+      'aria-label': `${rule === undefined ? '' : `${rule}: `}Requests of ${span.text}: ${sum('allowed')} allowed, ${sum('denied')} denied.${missing.length > 0 ? ' Some figures are missing.' : ''}`,
       viewBox: `0 0 ${width} ${height}`,
       onPointerMove: ({ offsetX }: PointerEvent) => setPointer(offsetX),
       onPointerLeave: () => setPointer(undefined),

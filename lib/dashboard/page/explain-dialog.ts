@@ -75,16 +75,11 @@ function changeText(change: ShownResult['change']): string {
 }
 
 /** The requests of a subject before the denial, and the dialogs that change its limit. */
-function requestsOf(
-  each: ShownResult,
-  recorded: RecordedRequests,
-  at: number,
-  { rules, live, readOnly }: Snapshot,
-) {
+function requestsOf(each: ShownResult, recorded: RecordedRequests, at: number, { rules }: Snapshot) {
   const { rule, subject } = each;
   const shown = rules.find((known) => known.rule === rule);
   const edit = (text: string, filled: object) =>
-    shown?.editable && live && !readOnly && button(text, () => openEditor(shown, { end: '1h', ...filled }));
+    shown?.editable && button(text, () => openEditor(shown, { end: '1h', ...filled }));
   return h(
     'section',
     { key: rule },

@@ -2,6 +2,7 @@ import { h } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { HistoryEntry, Snapshot } from '../snapshot.js';
 import { report } from './announcements.js';
+import type { Mark } from './charts.js';
 import { confirm, findings, openDialog, reasonField, useReading } from './dialog.js';
 import { button, clientText, operationsHead, table } from './elements.js';
 import { date } from './figures.js';
@@ -9,15 +10,15 @@ import { SubjectName } from './names.js';
 import { post, read } from './request.js';
 import { textOf, visible } from './visible-text.js';
 
-/** Returns the last changes of all rules, the latest first; none while they cannot be read. */
-export function useChanges(snapshot: Snapshot | undefined): readonly HistoryEntry[] {
+/** Returns marks of the last changes of all rules, or of one; none while they cannot be read. */
+export function useMarks({ live, loss, rules }: Snapshot, of?: string): readonly Mark[] {
   const [changes, setChanges] = useState<readonly HistoryEntry[]>([]);
-  const { live, loss, rules = [] } = snapshot ?? {};
   const versions = rules.map(({ change, exceptions }) => [change?.version, exceptions]);
   useEffect(() => {
     if (live) void read<HistoryEntry[]>('history').then(setChanges, () => undefined);
   }, [[live, loss?.at, versions].join()]);
-  return changes;
+  const marked = changes.filter(({ rule }) => of === undefined || rule === of);
+  return marked.map(({ at, by, rule }) => ({ at, text: `${visible(rule)} changed by ${visible(by)}` }));
 }
 
 /** Opens the list of who has changed a rule, or any rule without a name: when, from what to what, and why. */

@@ -1,12 +1,11 @@
 import { h } from 'preact';
 import { useState } from 'preact/hooks';
-import type { HistoryEntry, Snapshot, SnapshotSecond } from '../snapshot.js';
+import type { Snapshot, SnapshotSecond } from '../snapshot.js';
 import { LAST_HOUR, LAST_MINUTES, TrafficChart } from './charts.js';
 import { clientText } from './elements.js';
 import { clock, milliseconds, percent, rate } from './figures.js';
-import { useChanges } from './history.js';
+import { useMarks } from './history.js';
 import { STATES } from './processes.js';
-import { visible } from './visible-text.js';
 
 /** Seconds whose mean the totals show, as those of the rules do. */
 const RECENT = 10;
@@ -57,7 +56,7 @@ export function Overview(snapshot: Snapshot) {
 function Traffic(snapshot: Snapshot) {
   const { at, seconds, minutes, gaps, allUntil } = snapshot;
   const [reading, setReading] = useState('');
-  const chart = { at, allUntil, marks: useChanges(snapshot).map(markOf), onPoint: setReading };
+  const chart = { at, allUntil, marks: useMarks(snapshot), onPoint: setReading };
   const recent = seconds.filter((second) => second.at >= at - 1000 * (RECENT + 1));
   const mean = (of: (second: SnapshotSecond) => number) =>
     recent.reduce((sum, each) => sum + of(each), 0) / Math.max(RECENT, recent.length);
@@ -83,10 +82,6 @@ function Traffic(snapshot: Snapshot) {
     h(TrafficChart, { ...chart, gaps, items: seconds, span: LAST_MINUTES }),
     h(TrafficChart, { ...chart, items: minutes, span: LAST_HOUR }),
   );
-}
-
-function markOf({ at, by, rule }: HistoryEntry) {
-  return { at, text: `${visible(rule)} changed by ${visible(by)}` };
 }
 
 function pair(term: string, value: string, kind?: string, id?: string) {

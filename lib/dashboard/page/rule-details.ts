@@ -1,11 +1,13 @@
 import { h } from 'preact';
+import { useState } from 'preact/hooks';
 import type { Snapshot, SnapshotField, SnapshotRule } from '../snapshot.js';
+import { LAST_HOUR, TrafficChart } from './charts.js';
 import { openEditor } from './edit-dialog.js';
 import { button, clientText, figure, row, table, titled } from './elements.js';
 import { visible } from './visible-text.js';
-import { count, date, rate } from './figures.js';
+import { count, counted, date, rate } from './figures.js';
 import { openFinder } from './find-dialog.js';
-import { openHistory } from './history.js';
+import { openHistory, useMarks } from './history.js';
 import { useSteadyList } from './steady-list.js';
 import { Subjects } from './subjects.js';
 
@@ -14,20 +16,21 @@ export function RuleDetails({ rule, snapshot }: { rule: SnapshotRule; snapshot: 
   const { live, readOnly } = snapshot;
   const name = visible(rule.rule);
   const [list, routes] = useSteadyList(routesOf(rule), ({ route }) => route);
-  const isEditable = live && !readOnly && rule.editable;
-  const texts = [changeText(rule), trialText(rule), hourText(rule)];
+  const texts = [changeText(rule), trialText(rule)];
   return h(
     'div',
     { class: 'details' },
     h(
       'div',
       { class: 'tools' },
-      isEditable && button('Edit', () => openEditor(rule), { 'aria-label': `Edit ${name}` }),
+      rule.editable && button('Edit', () => openEditor(rule), { 'aria-label': `Edit ${name}` }),
       live &&
         button('History', () => openHistory(readOnly, rule.rule), { 'aria-label': `History of ${name}` }),
       texts.map((text) => h('p', { class: 'change' }, text)),
-      rule.exceptions > 0 && button(exceptionsText(rule), () => openFinder(snapshot)),
+      rule.exceptions > 0 &&
+        button(`Exceptions of ${counted(rule.exceptions, 'subject')}`, () => openFinder(snapshot)),
     ),
+    h(RuleHour, { rule, snapshot }),
     h(Subjects, { ...rule, readOnly }),
     titled(
       'Fields',
@@ -63,17 +66,25 @@ function changeText({ change }: SnapshotRule): string {
   return `${['Changed', author, time, end].filter(Boolean).join(' ')}${why}`;
 }
 
-function exceptionsText({ exceptions }: SnapshotRule): string {
-  return exceptions === 1 ? '1 subject has an exception' : `${exceptions} subjects have exceptions`;
-}
-
 function trialText({ wouldDeny, trialDeny }: SnapshotRule): string {
   const shadow = wouldDeny > 0 ? `In shadow mode: would deny ${rate(wouldDeny)} per second. ` : '';
   return shadow + (trialDeny > 0 ? `The trial limit would deny ${rate(trialDeny)} per second.` : '');
 }
 
-function hourText({ hour: { allowed, denied } }: SnapshotRule): string {
-  return `Last hour: ${count(allowed)} allowed, ${count(denied)} denied.`;
+/** The last hour of the rule: gaps are those of all rules. */
+function RuleHour({ rule, snapshot }: { rule: SnapshotRule; snapshot: Snapshot }) {
+  const { at, allUntil, minutes } = snapshot;
+  const [reading, setReading] = useState('');
+  const counts = new Map(rule.minutes.map((each) => [each.at, each]));
+  const items = minutes.map(({ at }) => counts.get(at) ?? { at, allowed: 0, denied: 0 });
+  const marks = useMarks(snapshot, rule.rule);
+  const chart = { rule: visible(rule.rule), at, span: LAST_HOUR, items, allUntil, marks };
+  const sum = (of: 'allowed' | 'denied') => count(items.reduce((total, each) => total + each[of], 0));
+  return titled(
+    'Last hour',
+    h('p', { class: 'change' }, reading || `${sum('allowed')} allowed, ${sum('denied')} denied`),
+    h(TrafficChart, { ...chart, onPoint: setReading }),
+  );
 }
 
 /** Routes without requests as well. */
