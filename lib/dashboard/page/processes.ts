@@ -26,7 +26,7 @@ export function Problems({ snapshot }: { snapshot: Snapshot | undefined }) {
   return h(
     'div',
     { id: 'problems', role: 'status', hidden: problems.length + silent.length === 0 },
-    h('ul', null, [
+    h('ul', { tabIndex: 0, 'aria-label': 'Problems' }, [
       ...(silent.length > 0 ? [item(silentText(snapshot!, silent), [])] : []),
       ...problems.map(({ text, processes: of }) => item(text, of)),
     ]),
