@@ -287,7 +287,7 @@ describe('the operations page', () => {
     );
     const { status, body } = await app.getFrom(ip, '/login');
     expect([status, JSON.stringify(body)]).toEqual([429, expect.stringContaining('login')]);
-    await page.waitForFunction(`document.body.textContent.includes('1 subject has an exception')`);
+    await page.waitForFunction(`document.body.textContent.includes('Exceptions of 1 subject')`);
   });
 
   it('has no buttons that change something when it is read-only', async () => {

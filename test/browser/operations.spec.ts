@@ -1,16 +1,16 @@
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { RateLimitService, type RateLimitModuleOptions } from '../../lib/index.js';
-import { RedisRuleSource } from '../../lib/redis.js';
+import type { RateLimitModuleOptions } from '../../lib/index.js';
 import { masked } from '../../lib/dashboard/subjects/masked.js';
-import { startRedisServer } from '../support/redis/redis-server.mjs';
+import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
-import { closeApps } from '../support/nest-app.js';
+import { stopPrograms } from '../readme/node-program.js';
 import { seriousFindings } from './axe.js';
 import { startChromium, type Chromium, type Look, type Watched } from './chromium.js';
-import { PASS, startDashboardApp, type DashboardApp } from './dashboard-app.js';
-import { expand, live, press, tabTo } from './page-parts.js';
+import { PASS } from './dashboard-app.js';
+import { startDashboardProcess, type DashboardProcess } from './dashboard-process.js';
+import { expand, live, press, rowsOf, tabTo } from './page-parts.js';
 
 const LOOKS = [
   { scheme: 'light', width: 1280 },
@@ -22,20 +22,23 @@ const LOOKS = [
 
 describe('the operations page during an incident', () => {
   let chromium: Chromium;
-  let app: DashboardApp;
-  let other: DashboardApp;
+  let app: DashboardProcess;
+  let other: DashboardProcess;
   let opened: Watched | undefined;
   let nextIp = 1;
 
   beforeAll(async () => {
     chromium = await startChromium();
     const prefix = uniquePrefix();
-    [app, other] = await Promise.all([startDashboardApp(prefix), startDashboardApp(prefix, {}, 'fastify')]);
+    [app, other] = await Promise.all([
+      startDashboardProcess({ prefix }),
+      startDashboardProcess({ prefix, framework: 'fastify' }),
+    ]);
   }, 120_000);
 
   afterAll(async () => {
     await chromium.close();
-    await closeApps();
+    await stopPrograms();
   });
 
   afterEach(async () => {
@@ -57,8 +60,6 @@ describe('the operations page during an incident', () => {
     return ip;
   }
 
-  /** Those of the process whose page is open: a change is in force there at once. */
-  const limits = () => app.app.get(RateLimitService);
   const dialogHas = (text: string) =>
     opened!.page.waitForFunction(
       `document.querySelector('dialog[open]')?.textContent.includes(${JSON.stringify(text)})`,
@@ -66,8 +67,8 @@ describe('the operations page during an incident', () => {
 
   it('finds a blocked subject that is quiet, as a person writes it, and lifts its block, by the keyboard alone', async () => {
     const ip = await denied();
-    const by = { by: 'bob', reason: 'a scraper', expires: '1h' } as const;
-    await limits().rules.setException('login', ip, 'deny', by);
+    const by = { by: 'bob', reason: 'a scraper', expires: '1h' };
+    await app.operate(['rules.setException', 'login', ip, 'deny', by]);
     const page = await open();
     await tabTo(page, 'Find a subject');
     await page.keyboard.press('Enter');
@@ -92,7 +93,8 @@ describe('the operations page during an incident', () => {
     'lists all blocks and exceptions by name for a reader with the right to see them: %p',
     async (look) => {
       const ip = `198.51.100.${nextIp++}`;
-      await limits().rules.setException('login', ip, { limit: 50 }, { by: 'bob', reason: 'a partner' });
+      const by = { by: 'bob', reason: 'a partner' };
+      await app.operate(['rules.setException', 'login', ip, { limit: 50 }, by]);
       const page = await open(look);
       await press(page, 'Find a subject');
       await dialogHas('a partner');
@@ -106,9 +108,9 @@ describe('the operations page during an incident', () => {
   );
 
   it('shows what changed in all rules, from what to what, and undoes one change, by the keyboard alone', async () => {
-    const { rules } = limits();
-    await rules.set('login', { limit: 7 }, { by: 'bob', reason: 'a sale', expires: '1h' });
-    await rules.set('login', { limit: 1 }, { by: 'eve', reason: 'by mistake' });
+    const set = (limit: number, options: object) => app.operate(['rules.set', 'login', { limit }, options]);
+    await set(7, { by: 'bob', reason: 'a sale', expires: '1h' });
+    await set(1, { by: 'eve', reason: 'by mistake' });
     const page = await open();
     await page.waitForSelector('.chart .mark');
     await tabTo(page, 'What changed');
@@ -130,12 +132,34 @@ describe('the operations page during an incident', () => {
     await page.keyboard.type('too low');
     await page.keyboard.press('Enter');
     await dialogHas('too low');
-    expect(await rules.get('login')).toMatchObject({ fields: { limit: 7 }, reason: 'too low' });
-    await rules.unset('login', { by: 'bob' });
+    expect(await other.operate(['rules.get', 'login'])).toMatchObject([
+      { fields: { limit: 7 }, reason: 'too low' },
+    ]);
+    await app.operate(['rules.unset', 'login', { by: 'bob' }]);
+  });
+
+  it('draws the last hour of a rule, with its changes marked', async () => {
+    await denied();
+    await app.operate(['rules.set', 'login', { limit: 4 }, { by: 'bob' }]);
+    const page = await open();
+    const rows = await expand(page, 'login');
+    await rows.waitForSelector('.hour .mark');
+    await page.waitForFunction(
+      `/^login: Requests of the last hour: \\d+ allowed, [1-9]/.test(${rowsOf('login')}.querySelector('.hour').ariaLabel)`,
+    );
+    const bars = (of: string) => rows.$eval(`.hour path.${of}`, (path) => path.getAttribute('d'));
+    expect([await bars('allowed'), await bars('denied')]).toEqual([
+      expect.stringMatching(/^(M[\d.]+ [\d.]+h[\d.]+v-[\d.]+h-[\d.]+z)+$/),
+      expect.stringMatching(/^(M[\d.]+ [\d.]+h[\d.]+v[\d.]+h-[\d.]+z)+$/),
+    ]);
+    await page.hover('#rules .hour .mark');
+    await page.waitForFunction(`/login changed by bob/.test(${rowsOf('login')}.textContent)`);
+    await app.operate(['rules.unset', 'login', { by: 'bob' }]);
   });
 
   it.each(LOOKS)('shows what changed without serious findings of axe-core: %p', async (look) => {
-    await limits().rules.set('export', { limit: 3 }, { by: 'bob', reason: 'a longer reason than usual' });
+    const by = { by: 'bob', reason: 'a longer reason than usual' };
+    await app.operate(['rules.set', 'export', { limit: 3 }, by]);
     const page = await open(look);
     await press(page, 'What changed');
     await dialogHas('a longer reason');
@@ -143,36 +167,51 @@ describe('the operations page during an incident', () => {
     expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0);
   });
 
-  it('shows after FLUSHALL which rules are in force, what was lost and when, and accepts the loss', async () => {
-    const redis = await startRedisServer();
-    const flushed = new Redis(redis.url);
-    try {
-      const liveRules = new RedisRuleSource({ redis: redis.url });
-      const losing = await startDashboardApp('rl:', {}, 'express', { redis: redis.url, liveRules });
-      const { rules } = losing.app.get(RateLimitService);
-      await rules.set('login', { limit: 2 }, { by: 'ops' });
-      await rules.setException('login', '203.0.113.7', 'deny', { by: 'ops' });
-      const page = await open({ width: 390 }, '', losing.url);
-      await flushed.flushall();
-      await page.waitForSelector('#loss:not([hidden])');
-      expect(await page.$eval('#loss [role="status"]', ({ textContent }) => textContent)).toMatch(
-        /\d{4}, \d\d:\d\d: Redis has no version of live rules any more\. The last rules stay in force\.$/,
-      );
-      const texts = await page.$$eval('#loss ul', (lists) => lists.map(({ textContent }) => textContent));
-      expect(texts).toEqual([`login {"limit":2}login, ${masked('203.0.113.7')} deny`, '']);
-      expect((await losing.getFrom('203.0.113.8', '/login')).headers['ratelimit-policy']).toContain('q=2');
-      expect(await seriousFindings(page)).toEqual([]);
-      await press(page, 'Accept the source');
-      await page.locator('dialog .danger').click();
-      await page.waitForSelector('#loss', { hidden: true });
-      expect([rules.loss, await rules.get('login')]).toEqual([undefined, undefined]);
-      await page.close();
-      await losing.close();
-    } finally {
-      flushed.disconnect();
-      await redis.stop();
-    }
-  });
+  it.each([
+    ['FLUSHALL', (_: RedisServer, redis: Redis) => redis.flushall()],
+    ['SWAPDB', (_: RedisServer, redis: Redis) => redis.swapdb(0, 1)],
+    ['a restart without persistence', (server: RedisServer) => server.restart()],
+  ])(
+    'shows after %s which rules are in force, what was lost and when, and accepts the loss in all processes',
+    async (_name, lose) => {
+      const server = await startRedisServer();
+      const redis = new Redis(server.url);
+      const start = () => startDashboardProcess({ redis: server.url, prefix: 'rl:' });
+      const [one, two] = await Promise.all([start(), start()]);
+      try {
+        await two.operate(
+          ['rules.set', 'login', { limit: 2 }, { by: 'ops' }],
+          ['rules.setException', 'login', '203.0.113.7', 'deny', { by: 'ops' }],
+        );
+        const page = await open({ width: 390 }, '', one.url);
+        await page.waitForFunction(`document.body.textContent.includes('2 per 1h')`);
+        await lose(server, redis);
+        await page.waitForSelector('#loss:not([hidden])');
+        expect(await page.$eval('#loss [role="status"]', ({ textContent }) => textContent)).toMatch(
+          /\d{4}, \d\d:\d\d: Redis has no version of live rules any more\. The last rules stay in force\.$/,
+        );
+        const texts = await page.$$eval('#loss ul', (lists) => lists.map(({ textContent }) => textContent));
+        expect(texts).toEqual([`login {"limit":2}login, ${masked('203.0.113.7')} deny`, '']);
+        for (const each of [one, two]) {
+          const policy = (await each.getFrom('203.0.113.8', '/login')).headers['ratelimit-policy'];
+          expect(policy).toContain('q=2');
+        }
+        expect(await seriousFindings(page)).toEqual([]);
+        await press(page, 'Accept the source');
+        await page.locator('dialog .danger').click();
+        await page.waitForSelector('#loss', { hidden: true });
+        expect(await one.operate(['rules.get', 'login'])).toEqual([null]);
+        const isAccepted = async () =>
+          (await two.getFrom('203.0.113.8', '/login')).headers['ratelimit-policy']?.includes('q=3') ?? false;
+        await until(isAccepted, 'the other process to accept', 60_000);
+        await page.close();
+      } finally {
+        redis.disconnect();
+        await Promise.all([one, two].map(({ program }) => program.stop()));
+        await server.stop();
+      }
+    },
+  );
 
   it('keeps order and filter in the address, so that a link opens the same rules', async () => {
     const page = await open();
@@ -199,12 +238,15 @@ describe('the operations page during an incident', () => {
     const rules = Object.fromEntries(
       Array.from({ length: 300 }, (_, nth) => [`a${nth}`, { window: '1h', limit: 1, by: 'ip' }]),
     ) as NonNullable<RateLimitModuleOptions['onDemand']>;
-    const many = await startDashboardApp(uniquePrefix(), {}, 'express', { onDemand: rules });
-    const isDenied = async () => (await many.getFrom('192.0.2.1', '/login')).status === 429;
+    const prefix = uniquePrefix();
+    const many = await startDashboardProcess({ prefix, onDemand: rules });
+    const page = await open({ width: 390, height: 800 }, '', many.url);
+    const busy = await startDashboardProcess({ prefix, onDemand: rules });
+    const isDenied = async () => (await busy.getFrom('192.0.2.1', '/login')).status === 429;
     await until(isDenied, 'a denial', 60_000);
     const denials = setInterval(() => void isDenied(), 200);
     try {
-      const page = await open({ width: 390, height: 800 }, '', many.url);
+      await page.reload();
       await page.waitForFunction(
         `document.querySelectorAll('#rules > tbody').length > 300 && document.querySelector('#rules .toggle').textContent === 'login'`,
       );
@@ -219,25 +261,30 @@ describe('the operations page during an incident', () => {
 
   it('states in a preview the recorded requests and their share of the subjects, and what the rule in force would have denied', async () => {
     const bulk = { window: '1h', limit: 1, by: 'ip', algorithm: 'gcra' } as const;
-    const { app: full, url } = await startDashboardApp(uniquePrefix(), {}, 'express', { onDemand: { bulk } });
-    const consume = (nth: number) =>
-      full.get(RateLimitService).consume('bulk', `10.0.${nth >> 8}.${nth & 255}`);
-    const page = await open({}, '', url);
+    const options = { prefix: uniquePrefix(), onDemand: { bulk } };
+    const [full, idle] = [await startDashboardProcess(options), await startDashboardProcess(options)];
+    /** Each of 100 subjects consumes twice. */
+    const consume = (first: number) => {
+      const subjects = Array.from({ length: 200 }, (_, nth) => first + (nth >> 1));
+      return full.operate(
+        ...subjects.map((nth) => ['consume', 'bulk', `10.0.${nth >> 8}.${nth & 255}`] as const),
+      );
+    };
+    const page = await open({}, '', idle.url);
     const effect = async (limit: number) => {
       await page.locator('#field-limit').fill(String(limit));
       const text = `document.querySelector('.effect').textContent`;
       await page.waitForFunction(`${text}.startsWith('Recorded') && ${text}.includes('would have denied')`);
       return String(await page.evaluate(text));
     };
-    for (let nth = 0; nth < 100; nth += 1) await Promise.all([consume(nth), consume(nth)]);
+    await consume(0);
     await expand(page, 'bulk');
     await press(page, 'Edit bulk');
     expect(await effect(2)).toMatch(
       /^Recorded: 200 requests of 100 subjects in \d+ s, 100 denied\. The rule in force would have denied 100 of them; this change would have denied 0\.$/,
     );
     await press(page, 'Cancel');
-    for (let first = 100; first < 9000; first += 100)
-      await Promise.all(Array.from({ length: 200 }, (_, nth) => consume(first + (nth >> 1))));
+    for (let first = 100; first < 9000; first += 100) await consume(first);
     await press(page, 'Edit bulk');
     const [, part, requests, recorded] =
       /^Recorded \(1 subject in (\d+)\): ([\d,]+) requests of .* s, ([\d,]+) denied\./.exec(
