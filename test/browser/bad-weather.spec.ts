@@ -106,6 +106,8 @@ describe('the operations page of three processes', () => {
       await page.keyboard.press('Tab');
     expect(await page.evaluate(FOCUSED)).toBe(true);
     await page.setViewport({ width: 390, height: 800 });
+    const left = (selector: string) => page.$eval(selector, (each) => each.getBoundingClientRect().left);
+    expect(await left('#problems')).toBe(await left('.processes'));
     expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0);
     expect(await seriousFindings(page)).toEqual([]);
     process.kill(program.pid, 'SIGCONT');
@@ -130,6 +132,16 @@ describe('the operations page of three processes', () => {
     proxy.each(() => undefined);
     await page.waitForFunction(`!document.querySelector('.processes tr.silent')`);
     await hasAll(page);
+    const chart = await (await page.$('#hour'))!.boundingBox();
+    const isTraced = async (): Promise<boolean> => {
+      for (let x = 5; x < chart!.width / 4; x += 10) {
+        await page.mouse.move(chart!.x + chart!.width - x, chart!.y + 20);
+        if (/4 by the fallback/.test(await page.$eval('#reading', (each) => each.textContent ?? '')))
+          return true;
+      }
+      return false;
+    };
+    await until(isTraced, 'the trace of the outage in the chart', 30_000);
   });
 
   it('states that one decides by its fallback, in the words of its health, while all report', async () => {
@@ -184,19 +196,22 @@ describe('the operations page of three processes', () => {
     }
   });
 
-  it('keeps what was known of all in grey while Redis is down, in the dark and enlarged to 200 %', async () => {
-    server = await startRedisServer();
-    const [one, two, three] = await startThree();
-    for (const [nth, each] of [two, three].entries()) await request(each, `203.0.113.${nth}`);
-    const page = await open(one, { scheme: 'dark', width: 640, height: 450 });
-    await hasAll(page);
-    await server.stop();
-    await page.waitForSelector('main.stale');
-    await states(page, /Redis cannot be read/);
-    await hasAll(page);
-    const processes = await page.$eval('.processes tbody', ({ textContent }) => textContent);
-    for (const { program } of [two, three]) expect(processes).toContain(String(program.pid));
-    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0);
-    expect(await seriousFindings(page)).toEqual([]);
-  });
+  it.each(['stop', 'pause'] as const)(
+    'keeps what was known of all in grey after a %s of Redis, in the dark and enlarged to 200 %%',
+    async (end) => {
+      server = await startRedisServer();
+      const [one, two, three] = await startThree();
+      for (const [nth, each] of [two, three].entries()) await request(each, `203.0.113.${nth}`);
+      const page = await open(one, { scheme: 'dark', width: 640, height: 450 });
+      await hasAll(page);
+      await server[end]();
+      await page.waitForSelector('main.stale');
+      await states(page, /Redis cannot be read/);
+      await hasAll(page);
+      const processes = await page.$eval('.processes tbody', ({ textContent }) => textContent);
+      for (const { program } of [two, three]) expect(processes).toContain(String(program.pid));
+      expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0);
+      expect(await seriousFindings(page)).toEqual([]);
+    },
+  );
 });

@@ -120,6 +120,9 @@ describe('support that has the id of a 429, with three processes behind a balanc
     async () => {
       const page = await open(apps[0]!);
       await explained(page, ids[1]!);
+      await page.setViewport({ width: 390, height: 800 });
+      const height = await page.$eval('.timeline text', (each) => each.getBoundingClientRect().height);
+      expect(height).toBeGreaterThan(9); // It can be read.
       expect(await seriousFindings(page)).toEqual([]);
       await press(page, 'Change the limit of this subject');
       expect(await page.$eval('#end', (select) => (select as unknown as { value: string }).value)).toBe('1h');
