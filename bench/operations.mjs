@@ -4,7 +4,7 @@
 import { get } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AnsweringProcess } from './answering-process.mjs';
-import { threeDigits } from './columns.mjs';
+import { count, threeDigits } from './columns.mjs';
 import { startMeasuredServer } from './measured-server.mjs';
 import { asked, machine, progress, report } from './report.mjs';
 import { median } from './stats.mjs';
@@ -47,7 +47,7 @@ function view(port) {
 
 async function commands(redis) {
   const calls = [...(await redis.info('commandstats')).matchAll(/^cmdstat_(\S+):calls=(\d+)/gm)];
-  return calls.reduce((sum, [, name, count]) => sum + (name === 'info' ? 0 : Number(count)), 0);
+  return calls.reduce((sum, [, name, number]) => sum + (name === 'info' ? 0 : Number(number)), 0);
 }
 
 /** The bytes of the keys of the page; the heartbeats are those of the limiter. */
@@ -95,24 +95,25 @@ function added({ setup, rounds }, figure) {
   return median(rounds.map((each, round) => each[figure] - base.rounds[round][figure]));
 }
 
-const rows = places.map((place) => ({
-  ...place.setup,
-  ...Object.fromEntries(
-    Object.keys(place.rounds[0]).map((figure) => [figure, median(place.rounds.map((each) => each[figure]))]),
-  ),
-  added: { client: added(place, 'client'), server: added(place, 'server'), heap: added(place, 'heap') },
-  rounds: place.rounds,
-}));
-const plus = (row, figure, scale = 1) => (row.hasPage ? threeDigits(row.added[figure] / scale) : '–');
+const rows = places.map((place) => {
+  const names = Object.keys(place.rounds[0]);
+  const each = (figureOf) => Object.fromEntries(names.map((figure) => [figure, figureOf(figure)]));
+  const medians = each((figure) => median(place.rounds.map((round) => round[figure])));
+  return { ...place.setup, ...medians, added: each((figure) => added(place, figure)), rounds: place.rounds };
+});
+
+/** A figure, and what the page adds to it. */
+const both =
+  (figure, scale = 1) =>
+  (row) =>
+    threeDigits(row[figure] / scale) +
+    (row.hasPage ? ` (+${threeDigits(Math.max(0, row.added[figure] / scale))})` : '');
 report(machine({ redis: places[0].server.version, 'decisions per second': RATE, rounds: ROUNDS }), rows, {
   process: (row) => row.title,
-  subjects: (row) => row.subjects.toLocaleString('en'),
-  'commands/s': (row) => threeDigits(row.commands),
-  'CPU, ms/s': (row) => threeDigits(row.client),
-  added: (row) => plus(row, 'client'),
-  'CPU of Redis, ms/s': (row) => threeDigits(row.server),
-  'added ': (row) => plus(row, 'server'),
-  'bytes in Redis': (row) => row.bytes.toLocaleString('en'),
-  'heap, MB': (row) => threeDigits(row.heap / 1e6),
-  'added  ': (row) => plus(row, 'heap', 1e6),
+  subjects: (row) => count(row.subjects),
+  'commands/s': both('commands'),
+  'CPU, ms/s': both('client'),
+  'CPU of Redis, ms/s': both('server'),
+  'kB in Redis': (row) => threeDigits(row.bytes / 1000),
+  'heap, MB': both('heap', 1e6),
 });
