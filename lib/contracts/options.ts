@@ -36,6 +36,13 @@ export const FLAG: OptionCheck = {
     /^(true|false)$/.test(String(value)) ? `write ${String(value)} without quotes` : undefined,
 };
 
+/** Whether a value is an object of flags with these names. */
+export function hasFlags(value: unknown, names: readonly string[]): boolean {
+  const isFlag = ([name, is]: [string, unknown]): boolean =>
+    names.includes(name) && (is === undefined || typeof is === 'boolean');
+  return isFields(value) && Object.entries(value).every(isFlag);
+}
+
 export const CLOCK = callable('that returns milliseconds since the epoch');
 
 /** A function. `what` describes its purpose for error messages. */

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { ExecutionContext, NestInterceptor } from '@nestjs/common';
 import { Observable } from 'rxjs';
+import { INTERCEPTORS, interceptorsOf } from '../transports/handler-interceptor.js';
 
 /** A call of a handler whose limits were applied, while it runs. */
 interface AppliedCall {
@@ -65,11 +66,8 @@ const GUARDED_CALLS: NestInterceptor = {
   },
 };
 
-const INTERCEPTORS = '__interceptors__';
-
 /** Lets a method that a library may call through the guards of Nest be limited once for each call: next to the method. */
 export function followGuard(handler: object): void {
-  const present = (Reflect.getOwnMetadata(INTERCEPTORS, handler) as readonly unknown[] | undefined) ?? [];
-  const others = present.filter((each) => each !== GUARDED_CALLS);
+  const others = interceptorsOf(handler).filter((each) => each !== GUARDED_CALLS);
   Reflect.defineMetadata(INTERCEPTORS, [...others, GUARDED_CALLS], handler);
 }

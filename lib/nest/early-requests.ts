@@ -7,7 +7,7 @@ import { hasBody, leaveUnread } from '../http/unread-body.js';
 import type { HttpRequest } from '../http/subject.js';
 import { warnOfUnexposed } from './checks/cors-checks.js';
 import type { Warnings } from './warnings.js';
-import type { Admission, Deny } from './request/admission.js';
+import type { Admission } from './request/admission.js';
 import { rawRequest, type BeforeRouting, type EarlyRule } from './request/before-routing.js';
 import { HttpExchange } from './request/exchange.js';
 import type { Responder } from './request/responder.js';
@@ -56,7 +56,7 @@ export class EarlyRequests {
   /** Functions of rules may throw. */
   private admit(rule: EarlyRule, exchange: HttpExchange, refuse: Next): MaybePromise<boolean> {
     try {
-      return this.admission.enter(rule.route, exchange, this.deny);
+      return this.admission.enter(rule.route, exchange, this.responder.refuse);
     } catch (error) {
       refuse(error);
       return false;
@@ -69,9 +69,6 @@ export class EarlyRequests {
       httpAdapter.setHeader(response, name, value);
     });
   }
-
-  private readonly deny: Deny = ({ context }, decision, detail) =>
-    this.responder.deny(context, decision, detail);
 
   private seeResponse(response: object): void {
     if (!this.warnings.isPending('RL_HEADERS_UNEXPOSED')) return;

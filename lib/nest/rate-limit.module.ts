@@ -14,8 +14,6 @@ import { Engine } from '../limiter/engine.js';
 import { RateLimiter } from '../limiter/rate-limiter.js';
 import { ProgramRules } from './programs/program-rules.js';
 import { MemoryStore } from '../stores/memory/memory.store.js';
-import { optionProblems, readModuleOptions } from './rules/check-options.js';
-import { loadForModule } from './rules/named-algorithms.js';
 import { Guards } from './startup/guards.js';
 import { Warnings } from './warnings.js';
 import { LOADED_LAZILY, WITHOUT_OPTIONS } from './rules/module-arguments.js';
@@ -58,12 +56,11 @@ import { Walk } from './startup/walk.js';
 async function createService(
   store: BaseStore,
   declared: DeclaredRules,
-  options: RateLimitModuleOptions,
   programs: ProgramRules,
   rules: LiveRules,
   warnings: Warnings,
 ): Promise<RateLimitService> {
-  const isWrong = declared.problems.size > 0;
+  const options = declared.read;
   const {
     prefix = 'rl:',
     application = applicationName(),
@@ -71,7 +68,7 @@ async function createService(
     instances = 1,
     denyCache = true,
     maxKeys = 100_000,
-  } = isWrong ? {} : readModuleOptions(options);
+  } = options;
   const fallback = new MemoryStore({ maxKeys });
   warnOfFullMemory(fallback, 'fallback', warnings);
   const shared = store instanceof MemoryStore ? undefined : await import('./startup/shared-store.js');
@@ -81,7 +78,7 @@ async function createService(
     rules,
   );
   const meanwhile = (): string => describeFallbacks(programs.table.known, options);
-  await shared?.watch(store.shared, service.events, { application, prefix, meanwhile, warnings });
+  await shared?.watch(store.shared, service.events, { application, prefix }, meanwhile, warnings);
   return service;
 }
 
@@ -104,8 +101,7 @@ async function createDeclared(
 ): Promise<DeclaredRules> {
   if (problems.length > 0) throw new RateLimitConfigError(problems);
   if (listening) throw new RateLimitConfigError([LOADED_LAZILY]);
-  await loadForModule(options);
-  return new DeclaredRules(options, await optionProblems(options));
+  return DeclaredRules.of(options);
 }
 
 /**
@@ -125,16 +121,8 @@ async function openTransports(
 }
 
 const providers: Provider[] = [
-  {
-    provide: RATE_LIMIT_STORE,
-    useFactory: createStore,
-    inject: [DeclaredRules, RATE_LIMIT_OPTIONS, Warnings],
-  },
-  {
-    provide: CLIENT_HOLDER,
-    useFactory: createClient,
-    inject: [RATE_LIMIT_STORE, DeclaredRules, RATE_LIMIT_OPTIONS],
-  },
+  { provide: RATE_LIMIT_STORE, useFactory: createStore, inject: [DeclaredRules, Warnings] },
+  { provide: CLIENT_HOLDER, useFactory: createClient, inject: [RATE_LIMIT_STORE, DeclaredRules] },
   { provide: RATE_LIMIT_REDIS, useFactory: ({ client }: ClientHolder) => client, inject: [CLIENT_HOLDER] },
   {
     provide: DeclaredRules,
@@ -148,7 +136,7 @@ const providers: Provider[] = [
   {
     provide: RateLimitService,
     useFactory: createService,
-    inject: [RATE_LIMIT_STORE, DeclaredRules, RATE_LIMIT_OPTIONS, ProgramRules, LiveRules, Warnings],
+    inject: [RATE_LIMIT_STORE, DeclaredRules, ProgramRules, LiveRules, Warnings],
   },
   { provide: LiveRules, useFactory: createLiveRules, inject: [RATE_LIMIT_OPTIONS, RuleTable, Warnings] },
   { provide: RateLimiter, useExisting: RateLimitService },

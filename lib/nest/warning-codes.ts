@@ -1,3 +1,5 @@
+import { hasFlags } from '../contracts/options.js';
+
 /** Every code of a warning. docs/warnings.md has a section for each. */
 export const WARNING_CODES = [
   'RL_API_KEY_ALONE',
@@ -53,10 +55,5 @@ export const WARNINGS_ALLOWED = `true, false, or an object of these codes with t
 
 /** Whether a value is a valid `warnings` option. */
 export function isWarningsOption(value: unknown): boolean {
-  if (typeof value === 'boolean') return true;
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
-  return Object.entries(value).every(
-    ([code, isOn]) =>
-      WARNING_CODES.includes(code as WarningCode) && (isOn === undefined || typeof isOn === 'boolean'),
-  );
+  return typeof value === 'boolean' || hasFlags(value, WARNING_CODES);
 }

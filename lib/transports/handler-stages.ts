@@ -1,5 +1,6 @@
-import type { Admission, Deny } from '../nest/request/admission.js';
+import type { Admission } from '../nest/request/admission.js';
 import type { Exchange } from '../nest/request/exchange.js';
+import type { Deny } from '../nest/request/responder.js';
 import type { Route } from '../nest/request/routes.js';
 import type { Warnings } from '../nest/warnings.js';
 import { answerable } from './grpc-stream-call.js';

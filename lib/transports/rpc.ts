@@ -1,6 +1,5 @@
-import type { Deny } from '../nest/request/admission.js';
 import type { ArgumentsHost } from '@nestjs/common';
-import type { Denial } from '../nest/request/responder.js';
+import type { Denial, Deny } from '../nest/request/responder.js';
 import { EMPTY, throwError, type Observable } from 'rxjs';
 import type { Decision } from '../contracts/decision.js';
 import type { RateLimitModuleOptions } from '../nest/rate-limit.options.js';

@@ -16,11 +16,8 @@ import type { Settlements } from '../../transports/settlement.js';
 import { Warnings } from '../warnings.js';
 import { hungUp, type Exchange } from './exchange.js';
 import type { Applied, Check, Refusal, RouteLimit } from './route-limit.js';
-import { Responder, withoutStack } from './responder.js';
+import { type Deny, Responder, withoutStack } from './responder.js';
 import type { Route } from './routes.js';
-
-/** Denies a request: throws the exception of a decision in a later microtask, see `Responder.deny`. */
-export type Deny = (exchange: Exchange, decision: Decision, detail?: string) => Promise<never>;
 
 const DENIED = { allowed: false, limit: 0, windowMs: 0, remaining: 0, resetAfterMs: 0, delayMs: 0 };
 

@@ -49,6 +49,9 @@ function checkedBody(body: unknown): string | object {
 /** The exception of a denied request: a 429, or a 503 if the limits could not be checked. */
 export type Denial = RateLimitExceededException | RateLimitUnavailableException;
 
+/** Denies a request: throws the exception of a decision in a later microtask, see `Responder.deny`. */
+export type Deny = (exchange: Exchange, decision: Decision, detail?: string) => Promise<never>;
+
 interface Response {
   removeHeader(name: string): unknown;
 }
@@ -112,6 +115,9 @@ export class Responder {
     const body = hasBody ? await this.bodyOf(decision, context, isUnavailable, detail) : undefined;
     throw exceptionOf(decision, isUnavailable, body, detail);
   }
+
+  /** Denies a request of any transport. */
+  readonly refuse: Deny = ({ context }, decision, detail) => this.deny(context, decision, detail);
 
   /**
    * Sets the headers of a response for an exception that the application has thrown.

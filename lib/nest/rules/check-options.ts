@@ -4,6 +4,7 @@ import { ROUTE_FIELDS } from './rule-layers.js';
 import {
   FLAG,
   FROM_ONE,
+  hasFlags,
   MILLISECONDS,
   readFields,
   refusal,
@@ -75,38 +76,27 @@ type Methods = Readonly<Record<string, unknown>>;
 
 const RULE: OptionCheck = { allowed: 'an object with fields of a rule', accepts: isFields };
 
-const byName: OptionCheck = {
+const RULES: OptionCheck = {
   allowed: 'an object of rules by their names, such as { login: { limit: 5 } }',
   accepts: (value) => isFields(value) && Object.values(value).every(isFields),
-};
-
-/** Names each entry of `rules` that is not an object. */
-const rulesOf = (option: string): OptionCheck => ({
-  ...byName,
-  problems: (value) => {
-    if (!isFields(value)) return [refusal(option, value, byName)];
+  problems: (value, path) => {
+    if (!isFields(value)) return [refusal(path, value, RULES)];
     const wrong = Object.entries(value).filter(([, rule]) => !isFields(rule));
-    return wrong.map(([name, rule]) => refusal(`${option}.${name}`, rule, RULE));
+    return wrong.map(([name, rule]) => refusal(`${path}.${name}`, rule, RULE));
   },
-});
+};
 
 const isHeaders = (value: unknown): boolean =>
   value === false || [value].flat().every((style) => HEADER_STYLES.includes(style as HeaderStyle));
-
-const isHealth = (value: unknown): boolean =>
-  isFields(value) &&
-  Object.entries(value).every(
-    ([name, is]) => name === 'fallbackIsDown' && (is === undefined || typeof is === 'boolean'),
-  );
 
 /** The check of `redis` is loaded if the option is set. */
 const UNCHECKED: OptionCheck = { allowed: 'any value', accepts: () => true };
 
 const CHECKS: Readonly<Record<keyof RateLimitModuleOptions, OptionCheck>> = {
   redis: UNCHECKED,
-  rules: rulesOf('rules'),
-  onDemand: rulesOf('onDemand'),
-  overrides: rulesOf('overrides'),
+  rules: RULES,
+  onDemand: RULES,
+  overrides: RULES,
   liveRules: {
     allowed:
       'a RedisRuleSource, FileRuleSource or MemoryRuleSource, or an object with the methods load and watch',
@@ -135,7 +125,10 @@ const CHECKS: Readonly<Record<keyof RateLimitModuleOptions, OptionCheck>> = {
   prefix: PREFIX,
   application: APPLICATION,
   onStoreError: RULE_FIELDS.onStoreError,
-  health: { allowed: 'an object such as { fallbackIsDown: true }', accepts: isHealth },
+  health: {
+    allowed: 'an object such as { fallbackIsDown: true }',
+    accepts: (value) => hasFlags(value, ['fallbackIsDown']),
+  },
   instances: FROM_ONE,
   denyCache: FLAG,
   timeout: MILLISECONDS,

@@ -3,7 +3,8 @@ import { shown } from '../../contracts/shown.js';
 import { algorithmOf, requiredFields } from '../../rules/rule-fields.js';
 import { problem, RateLimitConfigError, unknownName } from '../../contracts/rate-limit-config.error.js';
 import { DEFAULT_ALGORITHM, DEFAULT_RULE_NAME, type OnStoreError } from '../../rules/rule.js';
-import { readableOptions } from './check-options.js';
+import { optionProblems, readableOptions, readModuleOptions } from './check-options.js';
+import { loadForModule } from './named-algorithms.js';
 import { overridePath, readLists, rulesNamed, type RuleOverrides } from './overrides.js';
 import type { RateLimitModuleOptions } from '../rate-limit.options.js';
 import { type RouteRule, RULED, type TransportName } from './route-rule.js';
@@ -41,11 +42,22 @@ export class DeclaredRules {
   private skips = new Map<string, string>();
   private readonly options: RateLimitModuleOptions;
 
+  /** Returns the rules of options, whose algorithms are loaded. */
+  static async of(options: RateLimitModuleOptions): Promise<DeclaredRules> {
+    await loadForModule(options);
+    return new DeclaredRules(options, await optionProblems(options));
+  }
+
   /** @param problems the problems of the options */
-  constructor(options: RateLimitModuleOptions, problems: readonly string[]) {
+  private constructor(options: RateLimitModuleOptions, problems: readonly string[]) {
     this.problems = new Set(problems);
     this.options = this.problems.size > 0 ? readableOptions(options) : options;
     this.names = new Set([...this.everyRoute, ...this.onDemandNames]);
+  }
+
+  /** The options, with strings of digits converted; none if they are wrong, since the application will not start. */
+  get read(): RateLimitModuleOptions {
+    return this.problems.size > 0 ? {} : readModuleOptions(this.options);
   }
 
   /** The rules of a route by name, in the order in which their names first appear. */

@@ -1,7 +1,7 @@
 import { isFields } from '../../contracts/fields.js';
 import { didYouMean } from '../../contracts/nearest.js';
 import type { OptionCheck } from '../../contracts/options.js';
-import { problem } from '../../contracts/rate-limit-config.error.js';
+import { problem, RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import { algorithmOf, fieldProblems, OPTION_NAMES, RULE_FIELDS } from '../../rules/rule-fields.js';
 import { fromLayer, overlay, readLayer, ROUTE_FIELDS, type RuleFields } from './rule-layers.js';
 
@@ -31,41 +31,41 @@ export function isLiveField(field: string): boolean {
   return LIVE.includes(field);
 }
 
-/** What a live layer makes of a rule: its fields, or the problems of the layer. */
-export interface LiveResult {
-  readonly fields: RuleFields;
-  readonly problems: readonly string[];
-}
-
 /**
  * Applies a live layer to a rule, over all layers of the code.
  *
  * @param path the name of the layer in messages
+ * @throws RateLimitConfigError if the layer does not fit the rule
  */
-export function withLayer(rule: RuleFields, layer: unknown, path: string): LiveResult {
-  if (!isFields(layer)) {
-    return { fields: rule, problems: [problem(path, layer, 'an object with fields of a rule')] };
-  }
+export function withLayer(rule: RuleFields, layer: unknown, path: string): RuleFields {
+  if (!isFields(layer)) throw new RateLimitConfigError([problem(path, layer, A_LAYER)]);
   const fixed = Object.keys(layer).filter((field) => isFixed(field));
-  const problems = [
+  refuse([
     ...fixed.map(
       (field) =>
         `${path}.${field}: only in the code; live changes have ${LIVE_FIELDS.join(', ')} and options of the algorithm`,
     ),
     ...functionsIn(layer, path).map((at) => `${at}: got a function; a live change has values only`),
-  ];
-  if (problems.length > 0) return { fields: rule, problems };
+  ]);
   const algorithm = layer['algorithm'] ?? rule['algorithm'];
   const read = readLayer(layer, algorithm);
-  problems.push(...fieldProblems((field) => `${path}.${field}`, read, LIVE_CHECKS, algorithm));
-  problems.push(...unknownPlans(rule, read, path), ...unusedWait(rule, read, algorithm, path));
-  if (problems.length > 0) return { fields: rule, problems };
-  if (isHeld(algorithm) !== isHeld(rule['algorithm'])) {
-    problems.push(
-      `${path}.algorithm: a live change cannot turn a rule into concurrency, or from it into another`,
-    );
-  }
-  return { fields: fromLayer(overlay(rule, read), rule, read, () => path), problems };
+  refuse([
+    ...fieldProblems((field) => `${path}.${field}`, read, LIVE_CHECKS, algorithm),
+    ...unknownPlans(rule, read, path),
+    ...unusedWait(rule, read, algorithm, path),
+  ]);
+  const isTurned = isHeld(algorithm) !== isHeld(rule['algorithm']);
+  refuse(isTurned ? [`${path}.algorithm: ${TURNED}`] : []);
+  return fromLayer(overlay(rule, read), rule, read, () => path);
+}
+
+const A_LAYER = 'an object with fields of a rule';
+
+const TURNED = 'a live change cannot turn a rule into concurrency, or from it into another';
+
+/** @throws RateLimitConfigError if there are problems */
+function refuse(problems: readonly string[]): void {
+  if (problems.length > 0) throw new RateLimitConfigError(problems);
 }
 
 /** Returns the paths of the functions in a layer. JSON would drop them. */

@@ -69,8 +69,7 @@ export function textOfFields(fields: RuleFields | readonly unknown[]): string {
 export function changedFields(rule: RuleFields, { layer }: RuleChanges): RuleFields {
   if (!layer) return rule;
   const path = livePath(rule);
-  const { fields, problems } = withLayer(rule, layer.fields, path);
-  if (problems.length > 0) throw new RateLimitConfigError(problems);
+  const fields = withLayer(rule, layer.fields, path);
   if (Object.keys(layer.fields).length > 0) return fields;
   throw new RateLimitConfigError([problem(path, layer.fields, 'an object with fields of a rule')]);
 }
@@ -109,11 +108,11 @@ function exceptionFields(rule: RuleFields, exception: unknown, path: string): Ru
 
 /** Returns a rule with a layer whose fields replace all functions. */
 function withValues(rule: RuleFields, layer: unknown, path: string): RuleFields {
-  const { fields, problems } = withLayer(rule, layer, path);
+  const fields = withLayer(rule, layer, path);
   const functions = dynamicFields(fields).map(
     (field) => `${path}.${field}: a function in the rule; write a value`,
   );
-  if (problems.length + functions.length > 0) throw new RateLimitConfigError([...problems, ...functions]);
+  if (functions.length > 0) throw new RateLimitConfigError(functions);
   return fields;
 }
 

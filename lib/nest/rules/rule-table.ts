@@ -212,6 +212,23 @@ export class RuleTable {
     return rule;
   }
 
+  /**
+   * Compiles a rule, and records its problems. Returns `undefined` if there are any.
+   *
+   * @param id the route; absent for a rule of the module
+   */
+  compile(fields: RuleFields, owner: string, id?: string): TableRule | undefined {
+    const { declared, keys } = this;
+    if (declared.reportMissing(fields, owner) || declared.problems.size > 0) return undefined;
+    const route = fields['scope'] === 'shared' ? undefined : id;
+    let rule: TableRule | undefined;
+    const compile = (): unknown =>
+      (rule =
+        id === undefined ? this.ofName(fields['name'] as string) : new TableRule(fields, keys, owner, route));
+    declared.report(...problemsOf(compile));
+    return rule;
+  }
+
   /** Adds a rule of a route. */
   add(rule: TableRule): void {
     this.sources.delete(rule.name);

@@ -5,8 +5,6 @@ import type { BaseStore } from '../../contracts/base-store.js';
 import type { ApplicationClient } from '../../stores/redis/link/application-client.js';
 import { openApplicationClient, openRedisStore } from '../../stores/redis/open-redis-store.js';
 import type { RedisStore } from '../../stores/redis/redis.store.js';
-import type { RateLimitModuleOptions } from '../rate-limit.options.js';
-import { readModuleOptions } from '../rules/check-options.js';
 import type { DeclaredRules } from '../rules/declared-rules.js';
 import { Logger } from '@nestjs/common';
 import { shown } from '../../contracts/shown.js';
@@ -56,11 +54,8 @@ const NONE: ClientHolder = { client: null, close: () => Promise.resolve() };
  */
 export async function createClient(
   store: BaseStore,
-  declared: DeclaredRules,
-  options: RateLimitModuleOptions,
+  { read: { redis } }: DeclaredRules,
 ): Promise<ClientHolder> {
-  if (declared.problems.size > 0) return NONE;
-  const { redis } = readModuleOptions(options);
   return redis ? openApplicationClient(redis, store as Partial<RedisStore>) : NONE;
 }
 
@@ -70,11 +65,7 @@ const logger = new Logger('RateLimit');
  * Creates the store of the options. For invalid options it creates an arbitrary store, because the
  * application will not start.
  */
-export async function createStore(
-  declared: DeclaredRules,
-  options: RateLimitModuleOptions,
-  warnings: Warnings,
-): Promise<BaseStore> {
+export async function createStore(declared: DeclaredRules, warnings: Warnings): Promise<BaseStore> {
   if (declared.problems.size > 0) return new MemoryStore();
   if (process.env.RATE_LIMIT === 'off') {
     warnings.warn('RL_OFF', 'RATE_LIMIT=off is set: every request is allowed and none is counted');
@@ -89,7 +80,8 @@ export async function createStore(
       'RATE_LIMIT',
     );
   }
-  const { redis, timeout = 50, functions = true, maxKeys = 100_000 } = readModuleOptions(options);
+  const options = declared.read;
+  const { redis, timeout = 50, functions = true, maxKeys = 100_000 } = options;
   if (redis) {
     const store = await openRedisStore({ redis, timeout, functions });
     const { logServers } = await import('../checks/store-log.js');

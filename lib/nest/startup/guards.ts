@@ -42,10 +42,8 @@ export class Guards {
   }
 
   isOurs(guard: unknown): boolean {
-    if (guard === this.guard || guard instanceof RateLimitGuard) return true;
-    return (
-      typeof guard === 'function' && (guard === RateLimitGuard || guard.prototype instanceof RateLimitGuard)
-    );
+    const instance: unknown = typeof guard === 'function' ? guard.prototype : guard;
+    return guard === this.guard || guard === RateLimitGuard || instance instanceof RateLimitGuard;
   }
 }
 

@@ -123,12 +123,7 @@ export class ProviderMethods implements OnApplicationShutdown, MethodLimiter {
 
   private async run(route: Route, exchange: Exchange, method: () => unknown): Promise<unknown> {
     const { stages } = await this.transports.open();
-    return stages.call(
-      route,
-      exchange,
-      ({ context }, decision, detail) => this.responder.deny(context, decision, detail),
-      method,
-    );
+    return stages.call(route, exchange, this.responder.refuse, method);
   }
 
   private entryOf(type: Type, method: LimitedMethod): Entry | undefined {

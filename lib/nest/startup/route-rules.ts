@@ -1,7 +1,7 @@
 import { Inject, Injectable, Logger, type OnApplicationShutdown, type Type } from '@nestjs/common';
 import { ApplicationConfig, ModulesContainer } from '@nestjs/core';
 import { keysOfRule, tooManyKeys } from '../../rules/keys.js';
-import { problemsOf, RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
+import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import { escaped } from '../../contracts/shown.js';
 import { Warnings } from '../warnings.js';
 import {
@@ -31,7 +31,7 @@ import { isIntercepted } from '../../transports/handler-interceptor.js';
 import { RouteIds } from './route-ids.js';
 import { Route, Routes, type Handler } from '../request/routes.js';
 import { DeclaredRules } from '../rules/declared-rules.js';
-import { RuleTable, TableRule } from '../rules/rule-table.js';
+import { RuleTable } from '../rules/rule-table.js';
 import { namedOn, type RuleFields, SharedRules } from '../rules/rule-layers.js';
 import { SubjectChecks } from '../checks/subject-checks.js';
 import type { TransportName } from '../rules/route-rule.js';
@@ -198,19 +198,12 @@ export class RouteRules implements OnApplicationShutdown {
 
   /** @param id the route; `undefined` for a rule of the module */
   private limitOf(fields: RuleFields, owner: string, id: string | undefined): RouteLimit | undefined {
-    if (this.declared.reportMissing(fields, owner) || this.declared.problems.size > 0) return undefined;
+    const rule = this.table.compile(fields, owner, id);
+    if (!rule) return undefined;
     this.declared.report(this.shared.conflict(fields, owner));
-    let limit: RouteLimit | undefined;
-    const problems = problemsOf(() => {
-      const rule =
-        id === undefined
-          ? this.table.ofName(fields['name'] as string)!
-          : new TableRule(fields, this.table.keys, owner, fields['scope'] === 'shared' ? undefined : id);
-      limit = this.before.limitOf(rule, id, this.warnings, this.declared.onStoreError);
-      this.checks.add(limit);
-      this.shared.add(fields, owner);
-    });
-    this.declared.report(...problems);
+    this.shared.add(fields, owner);
+    const limit = this.before.limitOf(rule, id, this.warnings, this.declared.onStoreError);
+    this.checks.add(limit);
     return limit;
   }
 }

@@ -8,25 +8,20 @@ import type { Warnings } from '../warnings.js';
 
 parts.layers = pipelineOf;
 
-/** Logs what happens to a store that processes share. Its trial at start needs one more algorithm. */
+/**
+ * Logs what happens to a store that processes share. Its trial at start needs one more algorithm.
+ *
+ * @param meanwhile returns what requests get while the store cannot decide
+ */
 export async function watch(
   store: SharedStore | null,
   events: RateLimitEvents,
-  {
-    application,
-    prefix,
-    meanwhile,
-    warnings,
-  }: {
-    readonly application: string | undefined;
-    readonly prefix: string;
-    /** Returns what requests get while the store cannot decide. */
-    readonly meanwhile: () => string;
-    readonly warnings: Warnings;
-  },
+  counters: Parameters<typeof warnOfHeartbeats>[1],
+  meanwhile: () => string,
+  warnings: Warnings,
 ): Promise<void> {
   await loadAlgorithms(['gcra']);
   warnOfClocks(store, warnings);
-  warnOfHeartbeats(store, { application, prefix }, warnings);
+  warnOfHeartbeats(store, counters, warnings);
   logStore(store, events, meanwhile);
 }
