@@ -13,6 +13,8 @@ export type { RateLimitModuleAsyncOptions } from './nest/rate-limit.module-defin
 export type { RateLimitModuleOptions } from './nest/rate-limit.options.js';
 export type { ProblemDetails } from './http/problem.js';
 export { overridesFromEnv } from './nest/rules/overrides.js';
+export type { StandardSchema } from './nest/checks/options-schema.js';
+export { rateLimitEnvSchema, rateLimitSchema } from './nest/rate-limit.module-definition.js';
 export { RateLimitGuard } from './nest/rate-limit.guard.js';
 export { RateLimitFilter } from './nest/rate-limit.filter.js';
 export { Warnings } from './nest/warnings.js';

@@ -8,6 +8,8 @@ import {
 import { APP_FILTER, APP_GUARD } from '@nestjs/core';
 import { RateLimitFilter } from './rate-limit.filter.js';
 import { RateLimitGuard } from './rate-limit.guard.js';
+import type { StandardSchema } from './checks/options-schema.js';
+import { overridesFromEnv } from './rules/overrides.js';
 import { asyncProblems, createOptions, rootProblems } from './rules/module-arguments.js';
 import type { RateLimitModuleExtras, RateLimitModuleOptions } from './rate-limit.options.js';
 import { ARGUMENT_PROBLEMS, RATE_LIMIT_OPTIONS, REGISTERS_FILTER } from './tokens.js';
@@ -72,4 +74,37 @@ function reporting(
   { providers = [], ...definition }: DynamicModule,
 ): DynamicModule {
   return { ...definition, providers: [...providers, { provide: ARGUMENT_PROBLEMS, useValue: problems }] };
+}
+
+function schemaOf<Value>(optionsIn: (value: Value) => RateLimitModuleOptions): StandardSchema<Value> {
+  const validate = async (value: unknown) =>
+    (await import('./checks/options-schema.js')).validated(value as Value, optionsIn);
+  return { '~standard': { version: 1, vendor: 'nestjs-redis-rate-limit', validate } };
+}
+
+/**
+ * A Standard Schema (https://standardschema.dev) of the options of `RateLimitModule.forRoot`, such as those in a file. It
+ * finds what stops an application at start, in the same sentences, except for rules of decorators.
+ *
+ * @example
+ * const { issues } = await rateLimitSchema['~standard'].validate(JSON.parse(text));
+ */
+export const rateLimitSchema: StandardSchema<RateLimitModuleOptions> = schemaOf((options) => options);
+
+/**
+ * Returns a Standard Schema of environment variables, for `validationSchema` of ConfigModule. It finds those of the form
+ * `RATE_LIMIT__LOGIN__LIMIT` that are misspelled or do not fit the rules of the options. Variables of other rules are
+ * checked at start.
+ *
+ * @param options the options of the module, with the rules that the variables override
+ * @example
+ * ConfigModule.forRoot({ validationSchema: rateLimitEnvSchema({ onDemand }) })
+ */
+export function rateLimitEnvSchema(
+  options: RateLimitModuleOptions = {},
+): StandardSchema<Readonly<Record<string, unknown>>> {
+  return schemaOf((variables) => {
+    const read = overridesFromEnv({ get: (name) => variables[name] }, Object.keys(variables));
+    return { ...options, overrides: { ...options.overrides, ...read } };
+  });
 }

@@ -32,6 +32,7 @@ export const usageDecorator = root.Usage();
 export const idDecorator = root.RateLimitId('orders');
 export const subject = root.byArguments((name: string) => name);
 export const overrides = root.overridesFromEnv({ get: () => undefined });
+export const schemas = [root.rateLimitSchema, root.rateLimitEnvSchema()] as const;
 export const module = root.RateLimitModule.forRoot({ rules: { api: { window: '1m', limit: 5 } } });
 export const moduleLater = root.RateLimitModule.forRootAsync({ useFactory: () => ({}) });
 export const consumed = limits.consume('api', 'ann');

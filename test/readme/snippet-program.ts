@@ -39,6 +39,8 @@ const IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'RateLimitId',
     'RateLimitModule',
     'RateLimitService',
+    'rateLimitEnvSchema',
+    'rateLimitSchema',
     'recordMetrics',
     'Settle',
     'SkipRateLimit',
