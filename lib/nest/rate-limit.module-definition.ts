@@ -9,7 +9,6 @@ import { APP_FILTER, APP_GUARD } from '@nestjs/core';
 import { RateLimitFilter } from './rate-limit.filter.js';
 import { RateLimitGuard } from './rate-limit.guard.js';
 import type { StandardSchema } from './checks/options-schema.js';
-import { overridesFromEnv } from './rules/overrides.js';
 import { asyncProblems, createOptions, rootProblems } from './rules/module-arguments.js';
 import type { RateLimitModuleExtras, RateLimitModuleOptions } from './rate-limit.options.js';
 import { ARGUMENT_PROBLEMS, RATE_LIMIT_OPTIONS, REGISTERS_FILTER } from './tokens.js';
@@ -76,9 +75,10 @@ function reporting(
   return { ...definition, providers: [...providers, { provide: ARGUMENT_PROBLEMS, useValue: problems }] };
 }
 
-function schemaOf<Value>(optionsIn: (value: Value) => RateLimitModuleOptions): StandardSchema<Value> {
+/** @param base the options that variables override; absent if the value is the options */
+function schemaOf<Value>(base?: RateLimitModuleOptions): StandardSchema<Value> {
   const validate = async (value: unknown) =>
-    (await import('./checks/options-schema.js')).validated(value as Value, optionsIn);
+    (await import('./checks/options-schema.js')).validated(value as Value, base);
   return { '~standard': { version: 1, vendor: 'nestjs-redis-rate-limit', validate } };
 }
 
@@ -89,7 +89,7 @@ function schemaOf<Value>(optionsIn: (value: Value) => RateLimitModuleOptions): S
  * @example
  * const { issues } = await rateLimitSchema['~standard'].validate(JSON.parse(text));
  */
-export const rateLimitSchema: StandardSchema<RateLimitModuleOptions> = schemaOf((options) => options);
+export const rateLimitSchema: StandardSchema<RateLimitModuleOptions> = schemaOf();
 
 /**
  * Returns a Standard Schema of environment variables, for `validationSchema` of ConfigModule. It finds those of the form
@@ -100,11 +100,6 @@ export const rateLimitSchema: StandardSchema<RateLimitModuleOptions> = schemaOf(
  * @example
  * ConfigModule.forRoot({ validationSchema: rateLimitEnvSchema({ onDemand }) })
  */
-export function rateLimitEnvSchema(
-  options: RateLimitModuleOptions = {},
-): StandardSchema<Readonly<Record<string, unknown>>> {
-  return schemaOf((variables) => {
-    const read = overridesFromEnv({ get: (name) => variables[name] }, Object.keys(variables));
-    return { ...options, overrides: { ...options.overrides, ...read } };
-  });
+export function rateLimitEnvSchema(options: RateLimitModuleOptions = {}): StandardSchema<object> {
+  return schemaOf(options);
 }

@@ -32,7 +32,6 @@ import { RouteRules } from './startup/route-rules.js';
 import { Routes } from './request/routes.js';
 import { TransportLoader } from './request/transport-loader.js';
 import { DeclaredRules } from './rules/declared-rules.js';
-import { describeFallbacks, warnOfFallbacks } from './rules/rule-fallbacks.js';
 import { RuleTable } from './rules/rule-table.js';
 import { warnOfFullMemory } from './checks/full-memory.js';
 import { SubjectChecks } from './checks/subject-checks.js';
@@ -77,8 +76,7 @@ async function createService(
     programs,
     rules,
   );
-  const meanwhile = (): string => describeFallbacks(programs.table.known, options);
-  await shared?.watch(store.shared, service.events, { application, prefix }, meanwhile, warnings);
+  await shared?.watch(store.shared, service, { ...options, application, prefix }, warnings);
   return service;
 }
 
@@ -214,7 +212,11 @@ export class RateLimitModule
    */
   async onApplicationBootstrap(): Promise<void> {
     this.checks.checkTrust();
-    warnOfFallbacks(this.table.known, this.options, this.warnings);
+    const { redis, onStoreError } = this.options;
+    if (redis && onStoreError === undefined) {
+      const { warnOfFallbacks } = await import('./rules/rule-fallbacks.js');
+      warnOfFallbacks(this.table.known, this.warnings);
+    }
     await Promise.all([this.limiter.ready(), this.live.start()]);
   }
 

@@ -3,6 +3,7 @@ import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js
 import { Keys } from '../../rules/keys.js';
 import type { RateLimitModuleOptions } from '../rate-limit.options.js';
 import { DeclaredRules } from '../rules/declared-rules.js';
+import { overridesFromEnv } from '../rules/overrides.js';
 import { RuleTable } from '../rules/rule-table.js';
 
 /** What is wrong with a value. */
@@ -28,13 +29,13 @@ export interface StandardSchema<Value> {
   };
 }
 
-/** Compiles the rules of the options in a value, as the start of an application does. */
+/** Compiles the rules of options, as the start of an application does: those that a value is, or that its variables override. */
 export async function validated<Value>(
   value: Value,
-  optionsIn: (value: Value) => RateLimitModuleOptions,
+  base?: RateLimitModuleOptions,
 ): Promise<Validated<Value>> {
   try {
-    const declared = await DeclaredRules.of(optionsIn(value));
+    const declared = await DeclaredRules.of(base ? overridden(base, value) : (value as object));
     const table = new RuleTable(declared);
     const keys = new Keys('', Date.now);
     table.keys = { cacheLimit: keys.cacheLimit, keyed: (rule) => keys.keyed(rule) };
@@ -45,6 +46,12 @@ export async function validated<Value>(
     if (!(error instanceof RateLimitConfigError)) throw error;
     return { issues: error.problems.map((problem) => issueOf(problem, value)) };
   }
+}
+
+function overridden(options: RateLimitModuleOptions, variables: unknown): RateLimitModuleOptions {
+  const given = { ...(variables as Readonly<Record<string, unknown>>) };
+  const read = overridesFromEnv({ get: (name) => given[name] }, Object.keys(given));
+  return { ...options, overrides: { ...options.overrides, ...read } };
 }
 
 /** Divides a sentence into the path of a value that it begins with, and the rest. */

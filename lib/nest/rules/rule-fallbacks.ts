@@ -13,12 +13,10 @@ export const MEANWHILE: Record<Fallback, string> = {
 /** Maximum number of routes per rule in a log line. */
 const MOST_NAMED = 3;
 
-type FallbackOptions = Pick<RateLimitModuleOptions, 'redis' | 'onStoreError'>;
-
 /** Describes what happens to the requests of each rule while Redis cannot decide, in words for a log line. */
 export function describeFallbacks(
   rules: readonly TableRule[],
-  { onStoreError: usual = 'local' }: FallbackOptions,
+  { onStoreError: usual = 'local' }: Pick<RateLimitModuleOptions, 'onStoreError'>,
 ): string {
   const parts = [MEANWHILE[usual]];
   for (const [fallback, meanwhile] of Object.entries(MEANWHILE)) {
@@ -28,14 +26,10 @@ export function describeFallbacks(
   return parts.join('; ');
 }
 
-/** Warns that `concurrency` rules allow more while Redis cannot decide, unless `onStoreError` is set. */
-export function warnOfFallbacks(
-  rules: readonly TableRule[],
-  { redis, onStoreError }: FallbackOptions,
-  warnings: Warnings,
-): void {
+/** Warns that `concurrency` rules without `onStoreError` allow more while Redis cannot decide. */
+export function warnOfFallbacks(rules: readonly TableRule[], warnings: Warnings): void {
   const unconfirmed = rules.filter(({ declared: { fields, isHeld } }) => isHeld && !fields.onStoreError);
-  if (!redis || onStoreError !== undefined || unconfirmed.length === 0) return;
+  if (unconfirmed.length === 0) return;
   const names = rulesOf([...new Set(unconfirmed.map(({ name }) => `"${name}"`))]);
   warnings.warn(
     'RL_CONCURRENCY_FALLBACK',

@@ -1,27 +1,24 @@
 import { loadAlgorithms } from '../../rules/rule-fields.js';
 import type { SharedStore } from '../../contracts/base-store.js';
-import type { RateLimitEvents } from '../../limiter/events.js';
 import { parts } from '../../limiter/parts.js';
 import { pipelineOf } from '../../limiter/pipeline.js';
 import { logStore, warnOfClocks, warnOfHeartbeats } from '../checks/store-log.js';
+import type { RateLimitModuleOptions } from '../rate-limit.options.js';
+import type { RateLimitService } from '../rate-limit.service.js';
+import { describeFallbacks } from '../rules/rule-fallbacks.js';
 import type { Warnings } from '../warnings.js';
 
 parts.layers = pipelineOf;
 
-/**
- * Logs what happens to a store that processes share. Its trial at start needs one more algorithm.
- *
- * @param meanwhile returns what requests get while the store cannot decide
- */
+/** Logs what happens to a store that processes share. Its trial at start needs one more algorithm. */
 export async function watch(
   store: SharedStore | null,
-  events: RateLimitEvents,
-  counters: Parameters<typeof warnOfHeartbeats>[1],
-  meanwhile: () => string,
+  { events, programs }: RateLimitService,
+  options: RateLimitModuleOptions & Parameters<typeof warnOfHeartbeats>[1],
   warnings: Warnings,
 ): Promise<void> {
   await loadAlgorithms(['gcra']);
   warnOfClocks(store, warnings);
-  warnOfHeartbeats(store, counters, warnings);
-  logStore(store, events, meanwhile);
+  warnOfHeartbeats(store, options, warnings);
+  logStore(store, events, () => describeFallbacks(programs.table.known, options));
 }
