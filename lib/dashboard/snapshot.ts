@@ -90,11 +90,13 @@ export interface FoundRule {
     RuleDecision,
     'allowed' | 'limit' | 'remaining' | 'resetAfterMs' | 'retryAfterMs'
   > | null;
+  /** The highest of its `alerts` that the subject is above. */
+  readonly threshold: number | null;
 }
 
-/** A subject that was looked for. */
+/** A subject that was looked for, or all subjects that are restricted or above a threshold. */
 export interface FoundSubject {
-  /** The rules that have counted it, or that treat it in another way than others. */
+  /** The rules that have counted it, or that treat it in another way than others; of all subjects, those above a threshold. */
   readonly rules: readonly FoundRule[];
   /** Number of the other counters that it can have. */
   readonly unused: number;

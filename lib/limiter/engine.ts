@@ -57,8 +57,7 @@ export class Engine {
     this.base = store;
     this.keys = new Keys(prefix, store.clock);
     const { keys, events } = this;
-    keys.crossed = ({ name, capacity }, subject, threshold, remaining) =>
-      events.crossed({ rule: name, threshold, limit: capacity, remaining }, subject);
+    keys.crossed = (...crossing) => events.crossed(...crossing);
     const failed = (error: unknown, call: StoreCall): void => events.storeFailed(error, call);
     // While a circuit breaker is open, a failed heartbeat is not reported again.
     const uncounted = (error: unknown): void => {

@@ -6,7 +6,7 @@ import { readOptions, type OptionCheck } from '../contracts/options.js';
 import type { StoreChange } from '../contracts/base-store.js';
 import { storeFaultOf, type StoreCall, type StoreFault } from '../contracts/store-fault.js';
 import { callSafely } from '../contracts/thenable.js';
-import type { RuleHit } from '../rules/compiled-rule.js';
+import type { CompiledRule, RuleHit } from '../rules/compiled-rule.js';
 import { oneOf } from '../rules/rule-fields.js';
 import { subjectForPrograms, type EventSubject, type Subject } from '../rules/subject.js';
 import type { BlockOptions } from './rate-limiter.options.js';
@@ -84,6 +84,8 @@ export interface DecisionObserver {
   refunded(hits: readonly RuleHit[], decision: Decision): void;
   /** Receives the hits that an operation has blocked, for how many milliseconds, and its author. */
   blocked?(hits: readonly RuleHit[], ms: number, author: BlockOptions): void;
+  /** Receives each threshold that a subject has crossed, as a fraction. */
+  crossed?(rule: CompiledRule, subject: Subject, threshold: number): void;
 }
 
 /** A function that is called with every event of a name. It may be asynchronous. */
@@ -224,9 +226,11 @@ export class RateLimitEvents<Context = unknown> {
   }
 
   /** @internal */
-  crossed(event: Omit<ThresholdEvent, 'subject'>, subject: Subject): void {
-    if (this.listeners.threshold.size > 0)
-      this.emit('threshold', { ...event, subject: subjectForPrograms(subject) });
+  crossed(rule: CompiledRule, subject: Subject, threshold: number, remaining: number): void {
+    this.observer?.crossed?.(rule, subject, threshold);
+    if (this.listeners.threshold.size === 0) return;
+    const { name, capacity: limit } = rule;
+    this.emit('threshold', { rule: name, threshold, subject: subjectForPrograms(subject), limit, remaining });
   }
 
   private follow(): void {

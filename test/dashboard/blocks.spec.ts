@@ -2,7 +2,7 @@ import { afterEach, beforeAll, afterAll, describe, expect, it } from '@jest/glob
 import { Redis } from 'ioredis';
 import { inspect } from 'node:util';
 import { RateLimitService, type RateLimitModuleOptions } from '../../lib/index.js';
-import type { FoundSubject, Restriction } from '../../lib/dashboard/snapshot.js';
+import type { FoundSubject } from '../../lib/dashboard/snapshot.js';
 import { Control } from '../../lib/stores/redis/link/control.js';
 import { closeApps } from '../support/nest-app.js';
 import { startRedisServer } from '../support/redis/redis-server.mjs';
@@ -34,7 +34,7 @@ async function start(prefix: string, limits: RateLimitModuleOptions = {}) {
   });
   const service = app.app.get(RateLimitService);
   const find = async (subject = IP) => app.change('subjects/find', { subject });
-  const list = async () => JSON.parse((await app.ask('restrictions')).body) as readonly Restriction[];
+  const list = async () => (JSON.parse((await app.ask('restrictions')).body) as FoundSubject).restrictions;
   /** Counts a subject, so that the page has its id. */
   const idOf = async (ip = IP, rule = 'login') => {
     await service.consume(rule, ip);

@@ -2,7 +2,7 @@ import type { ExecutionContext } from '@nestjs/common';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { RateLimitService, type RateLimitModuleOptions } from '../../lib/index.js';
 import { MemoryRuleSource } from '../../lib/live.js';
-import type { FoundSubject, Restriction } from '../../lib/dashboard/snapshot.js';
+import type { FoundSubject } from '../../lib/dashboard/snapshot.js';
 import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
 import { closeApps } from '../support/nest-app.js';
@@ -25,7 +25,8 @@ async function start(limits: RateLimitModuleOptions, dashboard: DashboardSetup['
     const names = wanted.length === 0 ? [] : await unmasked(app, wanted);
     return list.map((each, index) => ({ ...each, subject: names[index]!, id: each.subject.id }));
   };
-  const list = async () => named(JSON.parse((await app.ask('restrictions')).body) as Restriction[]);
+  const all = async () => (JSON.parse((await app.ask('restrictions')).body) as FoundSubject).restrictions;
+  const list = async () => named(await all());
   return {
     ...app,
     service: app.app.get(RateLimitService),
@@ -66,6 +67,7 @@ describe.each(Object.entries(STORES))('a subject that an operator looks for, on 
             id: expect.any(String),
             subject: '2001:db8::/64',
             figures: expect.objectContaining({ allowed: true, limit: 3, remaining: 2 }),
+            threshold: null,
           },
         ],
         3,
@@ -207,7 +209,7 @@ it('a flood of blocks replaces neither the blocks of operators nor takes more th
   for (let n = 0; n < 1400; n += 1)
     await service.consume('login', `198.51.${(n / 2) >> 8}.${(n >> 1) & 255}`);
   const listed = async () =>
-    (JSON.parse((await ask('restrictions')).body) as Restriction[]).map(({ reason }) => reason);
+    (JSON.parse((await ask('restrictions')).body) as FoundSubject).restrictions.map(({ reason }) => reason);
   await until(async () => (await listed()).length > 1, 'the flood', 10_000);
   const reasons = await listed();
   expect(reasons).toContain('x');

@@ -1,6 +1,7 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { Decision } from '../../contracts/decision.js';
-import type { RuleHit } from '../../rules/compiled-rule.js';
+import type { CompiledRule, RuleHit } from '../../rules/compiled-rule.js';
+import type { Subject } from '../../rules/subject.js';
 import type { DecisionEvent, DecisionObserver } from '../../limiter/events.js';
 import type { BlockOptions } from '../../limiter/rate-limiter.options.js';
 import type { DenialRecord } from '../explain/denial-record.js';
@@ -31,6 +32,8 @@ export class Collector implements DecisionObserver {
 
   /** Receives the hits of subjects that are blocked, by a denial or by an author. */
   blocked = (_hits: readonly RuleHit[], _ms: number, _author?: BlockOptions): void => undefined;
+  /** Receives each threshold that a subject has crossed. */
+  crossed = (_rule: CompiledRule, _subject: Subject, _threshold: number): void => undefined;
 
   private readonly timelines: SubjectTimelines | undefined;
 

@@ -4,7 +4,7 @@ import type { FoundRule, FoundSubject, Restriction, Snapshot } from '../snapshot
 import { report } from './announcements.js';
 import { confirm, findings, openDialog, searchForm, useReading } from './dialog.js';
 import { button, clientText, figure, operationsHead, row, table } from './elements.js';
-import { count, counted, date, duration } from './figures.js';
+import { count, counted, date, duration, percent } from './figures.js';
 import { named, NamesButton, SubjectName, useName } from './names.js';
 import { post, read } from './request.js';
 import { SubjectOperations } from './subjects.js';
@@ -16,38 +16,38 @@ type Rights = Pick<Snapshot, 'readOnly' | 'unmask'>;
 /** What a row has besides its data: a function that reads all again. */
 type Row = Pick<Snapshot, 'readOnly'> & { readonly changed: () => Promise<void> };
 
-/** Opens the dialog that finds a subject, and lists all blocks and exceptions. */
+/** Opens the dialog that finds a subject, and lists all blocks, exceptions, and subjects above a threshold. */
 export function openFinder(rights: Rights): void {
   openDialog('Subjects', (close) => h(Finder, { ...rights, close }));
 }
 
 function Finder({ readOnly, unmask, close }: Rights & { close: () => void }) {
   const [subject, setSubject] = useState('');
-  const [found, setFound] = useState<FoundSubject>();
-  const [all, setAll] = useState<readonly Restriction[]>([]);
+  const [found, setFound] = useState<FoundSubject & { of: string }>();
   const [status, reading] = useReading('Loading…');
   const changed = () =>
     reading(async () => {
-      const of = subject === '' ? undefined : await post<FoundSubject>('subjects/find', { subject });
-      setFound(of);
-      if (!of) setAll(await read<Restriction[]>('restrictions'));
-      return of ? foundText(of) : '';
+      const all = subject === '' ? read<FoundSubject>('restrictions') : undefined;
+      const next = await (all ?? post<FoundSubject>('subjects/find', { subject }));
+      setFound({ ...next, of: subject });
+      return all ? '' : foundText(next);
     });
   useEffect(() => void changed(), [subject]);
   const find = (text: string) => (text === subject ? void changed() : setSubject(text));
   const texts = ['An IP, a user id, an API key; a list with | between its parts', 'Find'];
   const form = searchForm('subject', texts, find);
-  const restrictions = found?.restrictions ?? all;
+  const { of = '', rules = [], restrictions = [] } = found ?? {};
   const content = [
-    found && found.rules.length > 0 && rulesTable(found.rules, { readOnly, changed }),
-    h('h3', null, found ? 'Blocks and exceptions of the subject' : 'All blocks and exceptions'),
+    of === '' && rules.length > 0 && h('h3', null, 'Subjects above a threshold'),
+    rules.length > 0 && rulesTable(rules, { readOnly, changed }),
+    h('h3', null, of === '' ? 'All blocks and exceptions' : 'Blocks and exceptions of the subject'),
     restrictions.length === 0
       ? h('p', null, 'None.')
       : restrictionsTable(restrictions, { readOnly, changed }),
   ];
   return findings({ close, form, status, label: 'Subjects that were found' }, content, [
     unmask && h(NamesButton, null),
-    found && button('Show all blocks', () => setSubject('')),
+    of !== '' && button('Show all', () => find('')),
   ]);
 }
 
@@ -61,18 +61,19 @@ function rulesTable(rules: readonly FoundRule[], { readOnly, changed }: Row) {
   const figures = ['Permits left', 'All again in', 'Allowed in'];
   const heads = ['Subject', 'Rule', ...figures, operationsHead(readOnly)];
   return table(
-    { caption: 'What each rule has left for the subject', heads, figures: [2, 5] },
+    { caption: 'What each rule has left for subjects', heads, figures: [2, 5] },
     rules.map((rule) => h(FoundRow, { key: `${rule.rule} ${rule.route}`, ...rule, readOnly, changed })),
   );
 }
 
 function FoundRow(props: FoundRule & Row) {
-  const { rule, route, subject, figures, readOnly, changed } = props;
+  const { rule, route, subject, figures, threshold, readOnly, changed } = props;
   const name = useName(rule, subject);
+  const above = threshold === null ? '' : `, above ${percent(threshold)}`;
   const retry = figures?.retryAfterMs ?? null;
   const allowed = figures?.allowed ? 'now' : retry === null ? 'never' : duration(retry);
   return row(clientText(name, name), [
-    clientText(route === null ? rule : `${rule}, ${route}`),
+    clientText((route === null ? rule : `${rule}, ${route}`) + above),
     figure(figures ? `${count(figures.remaining)} of ${count(figures.limit)}` : '–'),
     figure(figures ? duration(figures.resetAfterMs) : '–'),
     figure(figures ? allowed : '–'),

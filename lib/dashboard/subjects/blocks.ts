@@ -1,5 +1,5 @@
 import { Inject, Injectable, ServiceUnavailableException, type OnModuleDestroy } from '@nestjs/common';
-import { isFields } from '../../contracts/fields.js';
+import { fieldsIn } from '../../contracts/fields.js';
 import { after, type Timer } from '../../contracts/timer.js';
 import type { BlockOptions } from '../../limiter/rate-limiter.options.js';
 import type { RuleHit } from '../../rules/compiled-rule.js';
@@ -15,6 +15,8 @@ const ADDED_EVERY_MS = 1000;
 
 /** The list of blocks of operators. */
 const OPERATIONS = 'blocks';
+/** The list of thresholds that were crossed. */
+const THRESHOLDS = 'thresholds';
 /** The lists of blocks. Those of denials and programs may be a flood, which must not replace those of operators. */
 const LISTS = ['denials', 'programs', OPERATIONS] as const;
 
@@ -27,20 +29,30 @@ export interface NotedBlock extends BlockOptions {
   readonly at?: number;
 }
 
+/** A threshold that a subject has crossed. Whether it is still above it is known to the store only. */
+export interface NotedCrossing extends Pick<NotedBlock, 'rule' | 'subject'> {
+  readonly threshold: number;
+}
+
 /** A block that was read, and when it ends, in milliseconds since the epoch. */
 export interface ListedBlock extends NotedBlock {
   readonly until: number;
 }
 
-/** Lists the blocks of all processes with the operations page: a block itself is a key of its subject, without an author. */
+/**
+ * Lists the blocks and the crossed thresholds of all processes with the operations page: a block itself is a key of its
+ * subject, without an author.
+ */
 @Injectable()
 export class Blocks implements OnModuleDestroy {
   private readonly own = new OwnLists();
-  private readonly begun = { denials: new Map<string, number>(), programs: new Map<string, number>() };
+  private readonly begun = new Map<string, Map<string, number>>();
   private timer: Timer | undefined;
 
   constructor(@Inject(ProcessReports) private readonly processes: ProcessReports) {
     processes.collector.blocked = (...args) => this.noteAll(...args);
+    processes.collector.crossed = ({ name, capacityWindowMs }, subject, threshold) =>
+      this.add(THRESHOLDS, { rule: name, subject: subjectText(subject), threshold }, capacityWindowMs);
   }
 
   onModuleDestroy(): void {
@@ -63,14 +75,17 @@ export class Blocks implements OnModuleDestroy {
    *
    * @throws ServiceUnavailableException if Redis cannot be read
    */
-  async read(): Promise<readonly ListedBlock[]> {
-    const lists = await available(Promise.all(LISTS.map((name) => this.lists.listed(name, Date.now()))));
-    const blocks = lists.flat().flatMap(([until, text]) => {
-      const block = parsed(text);
-      return block ? [{ ...block, until }] : [];
-    });
-    const sorted = blocks.sort((one, other) => (one.at ?? 0) - (other.at ?? 0));
-    return [...new Map(sorted.map((block) => [blockKey(block), block])).values()].reverse();
+  read(): Promise<readonly ListedBlock[]> {
+    return this.last(LISTS, ({ at = 0 }: ListedBlock) => at);
+  }
+
+  /**
+   * Returns the thresholds that subjects may be above, of each subject the highest.
+   *
+   * @throws ServiceUnavailableException if Redis cannot be read
+   */
+  crossed(): Promise<readonly NotedCrossing[]> {
+    return this.last([THRESHOLDS], ({ threshold }: NotedCrossing) => threshold);
   }
 
   /**
@@ -92,43 +107,61 @@ export class Blocks implements OnModuleDestroy {
     return this.processes.records ?? this.own;
   }
 
+  /** Returns what lists have of each rule and subject: the last one in an order, the last of all first. */
+  private async last<Noted extends Pick<NotedBlock, 'rule' | 'subject'>>(
+    names: readonly string[],
+    orderOf: (noted: Noted) => number,
+  ): Promise<readonly Noted[]> {
+    const lists = await available(Promise.all(names.map((name) => this.lists.listed(name, Date.now()))));
+    const notes = lists.flat().flatMap(([until, text]) => {
+      const noted = parsed(text);
+      return noted ? [{ ...noted, until } as unknown as Noted] : [];
+    });
+    const sorted = notes.sort((one, other) => orderOf(one) - orderOf(other));
+    return [...new Map(sorted.map((noted) => [blockKey(noted), noted])).values()].reverse();
+  }
+
   private noteAll(hits: readonly RuleHit[], forMs: number, author?: BlockOptions): void {
-    const begun = this.begun[author === undefined ? 'denials' : 'programs'];
     for (const { rule, subject } of hits) {
-      const text = JSON.stringify({ rule: rule.name, subject: subjectText(subject), ...author });
-      if (begun.size < MOST_ADDED || begun.has(text)) begun.set(text, Date.now() + forMs);
+      const block = { rule: rule.name, subject: subjectText(subject), ...author };
+      this.add(author === undefined ? 'denials' : 'programs', block, forMs);
     }
+  }
+
+  private add(name: string, noted: object, forMs: number): void {
+    const begun = this.begun.get(name) ?? new Map<string, number>();
+    const text = JSON.stringify(noted);
+    if (begun.size < MOST_ADDED || begun.has(text)) this.begun.set(name, begun.set(text, Date.now() + forMs));
     this.timer ??= after(ADDED_EVERY_MS, () => void this.addBegun());
   }
 
   private async addBegun(): Promise<void> {
     this.timer = undefined;
-    for (const [name, begun] of Object.entries(this.begun)) {
+    const all = [...this.begun];
+    this.begun.clear();
+    for (const [name, begun] of all) {
       const added = [...begun].map(([text, end]) => [end, text] as const);
-      begun.clear();
-      if (added.length > 0) await this.lists.addListed(name, added, MOST_BLOCKS).catch(() => undefined); // The breaker reports it.
+      await this.lists.addListed(name, added, MOST_BLOCKS).catch(() => undefined); // The breaker reports it.
     }
   }
 }
 
 /** The lists of a process that counts in its memory. */
 class OwnLists {
-  private readonly lists = new Map<string, Map<string, number>>();
+  private readonly lists = new Map<string, readonly Listed[]>();
 
   async addListed(name: string, added: readonly Listed[], most: number): Promise<void> {
     const all = [...(await this.listed(name, Date.now())), ...added];
-    const latest = new Map(all.map(([end, text]) => [text, end]));
-    const sorted = [...latest].sort(([, one], [, other]) => one - other);
-    this.lists.set(name, new Map(sorted.slice(-most)));
+    const latest = [...new Map(all.map((each) => [each[1], each])).values()];
+    this.lists.set(name, latest.sort(([one], [other]) => one - other).slice(-most));
   }
 
   async listed(name: string, from: number): Promise<readonly Listed[]> {
-    const found = [...(this.lists.get(name) ?? [])].filter(([, end]) => end >= from);
-    return found.map(([text, end]) => [end, text]);
+    return (this.lists.get(name) ?? []).filter(([end]) => end >= from);
   }
 
   async removeListed(name: string, texts: readonly string[]): Promise<void> {
-    for (const text of texts) this.lists.get(name)?.delete(text);
+    this.lists.set(name, this.lists.get(name)?.filter(([, text]) => !texts.includes(text)) ?? []);
   }
 }
 
@@ -146,11 +179,7 @@ export function blockKey({ rule, subject }: Pick<NotedBlock, 'rule' | 'subject'>
 
 /** Reads a block; `undefined` if another program wrote the text. */
 function parsed(text: string): NotedBlock | undefined {
-  try {
-    const read: unknown = JSON.parse(text);
-    const isBlock = isFields(read) && typeof read['rule'] === 'string' && typeof read['subject'] === 'string';
-    return isBlock ? (read as unknown as NotedBlock) : undefined;
-  } catch {
-    return undefined;
-  }
+  const read = fieldsIn(text);
+  const isBlock = typeof read?.['rule'] === 'string' && typeof read['subject'] === 'string';
+  return isBlock ? (read as unknown as NotedBlock) : undefined;
 }

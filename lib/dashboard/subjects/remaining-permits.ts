@@ -65,9 +65,8 @@ export class RemainingPermits {
     return this.known.get(key)?.read ?? 0;
   }
 
-  private hitOf({ rule, subject, route }: AskedCounter): RuleHit | undefined {
-    const rules = this.limits.programs.table.rulesNamed(rule).filter(({ dynamic }) => dynamic.length === 0);
-    return hitsOf(rules, subjectOfText(subject)).find((hit) => hit.route === (route ?? undefined));
+  private hitOf({ route, ...counter }: AskedCounter): RuleHit | undefined {
+    return knownHits(this.limits, counter).find((hit) => hit.route === (route ?? undefined));
   }
 }
 
@@ -78,11 +77,25 @@ export interface SubjectState extends RuleDecision {
   readonly blockedMs?: number;
 }
 
-/** Returns the hits of a subject under rules. An exception that does not fit its rule is reported elsewhere. */
+/** Each counter once. */
+export function eachOnce(hits: readonly RuleHit[]): readonly RuleHit[] {
+  return [...new Map(hits.map((hit) => [hit.key, hit])).values()];
+}
+
+/** Returns the hits of a subject under rules, each counter once. An exception that does not fit its rule is reported elsewhere. */
 export function hitsOf(rules: readonly TableRule[], subject: Subject): readonly RuleHit[] {
   const hits: RuleHit[] = [];
   for (const each of rules) problemsOf(() => hits.push(...each.hitsOf(subject, 0)));
-  return hits.filter(({ rule }) => rule.trialOf === undefined);
+  return eachOnce(hits.filter(({ rule }) => rule.trialOf === undefined));
+}
+
+/** Returns the hits of a subject under the rules of a name, but for those that depend on the request. */
+export function knownHits(
+  { programs }: RateLimitService,
+  { rule, subject }: Pick<AskedCounter, 'rule' | 'subject'>,
+): readonly RuleHit[] {
+  const rules = programs.table.rulesNamed(rule).filter(({ dynamic }) => dynamic.length === 0);
+  return hitsOf(rules, subjectOfText(subject));
 }
 
 /** Returns the state of each counter, without taking permits. */

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { hasFigures } from '../../contracts/decision.js';
 import { problemsOf } from '../../contracts/rate-limit-config.error.js';
-import type { RuleHit } from '../../rules/compiled-rule.js';
+import type { CompiledRule, RuleHit } from '../../rules/compiled-rule.js';
 import { RateLimitService } from '../../nest/rate-limit.service.js';
 import { exceptionKey, type HeldRule } from '../../nest/rules/rule-changes.js';
 import type { TableRule } from '../../nest/rules/rule-table.js';
@@ -9,7 +9,7 @@ import { ProcessReports } from '../collect/process-reports.js';
 import type { FoundRule, FoundSubject, Restriction } from '../snapshot.js';
 import { blockKey, Blocks, type ListedBlock, type NotedBlock } from './blocks.js';
 import { namedSubject, shownLive, subjectOfText, subjectText } from './masked.js';
-import { hitsOf, statesOf, type SubjectState } from './remaining-permits.js';
+import { hitsOf, knownHits, statesOf, type SubjectState } from './remaining-permits.js';
 
 /** Finds subjects, and what restricts them: blocks and exceptions. */
 @Injectable()
@@ -21,11 +21,12 @@ export class Restrictions {
   ) {}
 
   /**
-   * Returns all exceptions, and the blocks that are listed: not those that have ended, as far as this process can know.
+   * Returns all exceptions, and the blocks and subjects above a threshold that are listed: not those that have ended, as far
+   * as this process can know.
    *
    * @throws ServiceUnavailableException if Redis cannot be read
    */
-  async list(): Promise<readonly Restriction[]> {
+  async list(): Promise<FoundSubject> {
     const { secret } = await this.processes.all();
     const notes = await this.blocks.read();
     const hits = notes.map((note) => this.blockHits(note));
@@ -37,7 +38,8 @@ export class Restrictions {
       return endsInMs > 0 ? [blockOf(secret, note, endsInMs)] : [];
     });
     const exceptions = [...this.limits.programs.table.changes.values()].flatMap((each) => each.exceptions);
-    return [...exceptions.map((exception) => exceptionOf(secret, exception)), ...blocks];
+    const restrictions = [...exceptions.map((exception) => exceptionOf(secret, exception)), ...blocks];
+    return { rules: await this.aboveThresholds(secret), unused: 0, restrictions };
   }
 
   /**
@@ -85,6 +87,23 @@ export class Restrictions {
     }
   }
 
+  /** Returns the counters of subjects above a threshold; without figures if this process does not know them. */
+  private async aboveThresholds(secret: string): Promise<readonly FoundRule[]> {
+    const notes = await this.blocks.crossed();
+    const hits = notes.map((note) => knownHits(this.limits, note));
+    const states = (await statesOf(this.limits, hits.flat())).values();
+    const found = notes.flatMap(({ rule, subject, threshold }, index): FoundRule[] => {
+      const own = hits[index]!.map(() => states.next().value!).filter(
+        ({ fallback }) => fallback === undefined,
+      );
+      const known = own.map((state) => foundRule(secret, rule, state, true));
+      if (known.length > 0) return known.filter((each) => each.threshold !== null);
+      const named = namedSubject(secret, rule, subjectOfText(subject));
+      return [{ rule, route: null, subject: named, figures: null, threshold }];
+    });
+    return found.sort((one, other) => other.threshold! - one.threshold!);
+  }
+
   private blockHits({ rule, subject }: NotedBlock): readonly RuleHit[] {
     const rules = this.limits.programs.table.rulesNamed(rule);
     return hitsOf(rules, subjectOfText(subject)).filter(({ block }) => block);
@@ -126,5 +145,13 @@ function foundRule(secret: string, rule: string, state: SubjectState, isKnown: b
     route: hit.route ?? null,
     subject: namedSubject(secret, rule, hit.subject),
     figures: isKnown ? { limit, remaining, resetAfterMs, retryAfterMs, allowed } : null,
+    threshold: isKnown ? thresholdOf(hit.rule, remaining) : null,
   };
+}
+
+/** Returns the highest threshold that a counter is above. Of 1, the permits left are fewer than the cost of a request. */
+function thresholdOf({ thresholds, cost }: CompiledRule, remaining: number): number | null {
+  const isAbove = (level: number): boolean => remaining <= (level < 0 ? cost - 1 : level);
+  const above = thresholds?.at.filter((_, nth) => isAbove(thresholds.levels[nth]!)) ?? [];
+  return above.length === 0 ? null : Math.max(...above);
 }

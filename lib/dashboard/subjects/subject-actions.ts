@@ -17,6 +17,7 @@ import type { TableRule } from '../../nest/rules/rule-table.js';
 import { RateLimitService } from '../../nest/rate-limit.service.js';
 import { ProcessReports } from '../collect/process-reports.js';
 import { blockKey, Blocks } from './blocks.js';
+import { eachOnce } from './remaining-permits.js';
 import { plainText, shownLive, subjectOfId, subjectOfText, subjectText } from './masked.js';
 
 /** Maximum number of subjects that are unmasked in one request. */
@@ -198,9 +199,4 @@ function listOf(wanted: unknown): readonly { readonly rule: string; readonly id:
 
 function unlisted(error: Error): never {
   throw new ServiceUnavailableException(`The subject is blocked, but not in the list. ${error.message}`);
-}
-
-/** Each counter once. */
-function eachOnce(hits: readonly RuleHit[]): readonly RuleHit[] {
-  return [...new Map(hits.map((hit) => [hit.key, hit])).values()];
 }
