@@ -133,11 +133,15 @@ export type AnyOptions = {
 
 type None<Names extends PropertyKey> = Readonly<Partial<Record<Names, never>>>;
 
-/** No window or a window, no lone option or that one alone, and no options of other algorithms. */
+/** The options whose rules have no alerts. */
+type Unalerted = 'prefetch' | 'share';
+
+/** No window or a window, no lone option or that one alone, alerts without prefetch and share, and no options of other algorithms. */
 type Chosen<Name extends AlgorithmName> = {
   [Each in Name]: { readonly algorithm: Each } & None<Exclude<keyof AnyOptions, keyof OptionsOf<Each>>> &
     (
-      | (Omit<OptionsOf<Each>, LoneOption<Each>> & None<LoneOption<Each>>)
+      | (Omit<OptionsOf<Each>, LoneOption<Each> | Unalerted> & None<LoneOption<Each> | Unalerted>)
+      | (Omit<OptionsOf<Each>, LoneOption<Each>> & None<LoneOption<Each> | 'alerts'>)
       | (Pick<OptionsOf<Each>, LoneOption<Each>> &
           None<Exclude<keyof OptionsOf<Each>, LoneOption<Each>> | 'alerts'>)
     );

@@ -80,6 +80,18 @@ const WRONG: readonly (readonly [code: string, text: string])[] = [
     `RateLimit({ limit: 5, algorithm: 'concurrency', settle: () => 1 })`,
     `Type '() => number' is not assignable to type '"concurrency has no settle"'.`,
   ],
+  [
+    `RateLimit({ limit: 5, algorithm: 'concurrency', alerts: [1] })`,
+    `Type 'number[]' is not assignable to type '"concurrency has no alerts"'.`,
+  ],
+  [
+    `RateLimit({ window: '1m', limit: 5, algorithm: 'gcra', share: {}, alerts: [1] })`,
+    `Type 'number[]' is not assignable to type '"a rule with share or prefetch has no alerts"'.`,
+  ],
+  [
+    `RateLimit({ window: '1m', limit: 5, algorithm: 'gcra', prefetch: { permits: 2 }, alerts: [1] })`,
+    `Type 'number[]' is not assignable to type '"a rule with share or prefetch has no alerts"'.`,
+  ],
   [`RateLimit('login', { window: '60' })`, `Type '"60"' is not assignable to type '"${UNIT}"'.`],
   [`RateLimit({ window: '1m', limit: 5 }, { limit: 3 })`, `Expected 1 arguments, but got 2.`],
   [
@@ -113,6 +125,10 @@ const RIGHT: readonly string[] = [
   `RateLimit(word, { limit: 5 })`,
   `RateLimitModule.forRoot({ rules: { default: configured } })`,
   `limiter.consume({ window: '1m', limit: 5 }, 42)`,
+  `limiter.consume({ window: '1m', limit: 5, algorithm: 'gcra', burst: 9, alerts: [0.8, 1] }, 42)`,
+  `limiter.consume({ window: '1m', limit: 5, algorithm: 'gcra', burst: 9, prefetch: { permits: 2 } }, 42)`,
+  `RateLimitModule.forRoot({ rules: { default: { window: '1m', limit: 5, alerts: [0.8, 1] } } })`,
+  `RateLimit({ window: '1m', limit: 5, algorithm: 'token-bucket', alerts: [0.8, 1] })`,
   `limiter.consume({ window: '1m', limit: 5 }, ['203.0.113.7', 42])`,
 ];
 
@@ -125,6 +141,11 @@ const REFUSED: readonly string[] = [
   `RateLimitModule.forRoot({ rules: { default: { limit: 5, algorithm: 'concurrency', onError: 'refund' } } })`,
   `RateLimitModule.forRoot({ rules: { default: { window: '1m', limit: 5, settle: () => 'five' } } })`,
   `RateLimitModule.forRoot({ rules: { default: { window: 60, limit: 5 } } })`,
+  `RateLimitModule.forRoot({ rules: { default: { window: '1m', limit: 5, algorithm: 'gcra', share: {}, alerts: [1] } } })`,
+  `RateLimitModule.forRoot({ rules: { default: { window: '1m', limit: 5, algorithm: 'gcra', prefetch: { permits: 2 }, alerts: [1] } } })`,
+  `RateLimitModule.forRoot({ rules: { default: { limit: 5, algorithm: 'concurrency', alerts: [1] } } })`,
+  `limiter.consume({ window: '1m', limit: 5, algorithm: 'gcra', prefetch: { permits: 2 }, alerts: [1] }, 'me')`,
+  `limiter.consume({ window: '1m', limit: 5, algorithm: 'gcra', share: {}, alerts: [1] }, 'me')`,
   `limiter.consume({ window: '1m', limit: 5, burst: 10 }, 'me')`,
   `limiter.consume({ window: '1m', limit: 5, algorithm: 'token-bucket', burst: 10, warmUp: '5s' }, 'me')`,
   `limiter.consume({ window: '60', limit: 5 }, 'me')`,

@@ -63,7 +63,7 @@ describe('while the store cannot decide', () => {
       events.on('threshold', ({ threshold, remaining }) =>
         reports.push(`${nth}: ${threshold}, ${remaining}`),
       );
-    const alerted: Rule = { ...queue, alerts: [0.5] };
+    const alerted: Rule = { limit: 8, window: '8s', algorithm: 'gcra', alerts: [0.5] };
     for (const limiter of [one, one, two]) expect((await limiter.consume(alerted, 'ann')).allowed).toBe(true);
     expect(reports).toEqual(['0: 0.5, 1', '1: 0.5, 1']);
   });

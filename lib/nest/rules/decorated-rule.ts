@@ -55,7 +55,7 @@ interface Unquestioned {
   readonly maxWait?: Duration;
 }
 
-type CommonField = Exclude<keyof DecoratedRule, keyof AnyOptions>;
+type CommonField = Exclude<keyof DecoratedRule, keyof AnyOptions | 'alerts'>;
 
 /** The fields that can be combined, by the algorithm. */
 type FieldsOf = { readonly none: Exclude<CommonField, 'algorithm'> } & {

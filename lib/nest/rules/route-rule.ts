@@ -81,7 +81,10 @@ type PlanFields = Partial<AnyOptions> & {
 };
 
 /** The fields of a rule on routes, without its algorithm and the algorithm's options. */
-export interface RouteRuleFields extends Pick<RuleBase, 'unit' | 'mode' | 'per' | 'onStoreError' | 'trial'> {
+export interface RouteRuleFields extends Pick<
+  RuleBase,
+  'unit' | 'mode' | 'per' | 'onStoreError' | 'trial' | 'alerts'
+> {
   /** Permits per window: an integer from 0 to 1,000,000,000. 0 denies every request. */
   readonly limit?: PerRequest<number>;
   /**
