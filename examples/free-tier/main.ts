@@ -1,10 +1,19 @@
 import 'reflect-metadata';
-import { Controller, Get, Module } from '@nestjs/common';
+import { Controller, Get, Headers, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { RateLimit, RateLimitModule, SkipRateLimit, Usage } from 'nestjs-redis-rate-limit';
+import {
+  RateLimit,
+  RateLimitExceededException,
+  RateLimitModule,
+  RateLimitService,
+  SkipRateLimit,
+  Usage,
+} from 'nestjs-redis-rate-limit';
 
 @Controller()
 class TranslationController {
+  constructor(private readonly limits: RateLimitService) {}
+
   // A calendar month in the time zone of the contract: everyone starts anew on the first.
   @RateLimit('month')
   @Get('translate')
@@ -17,6 +26,16 @@ class TranslationController {
   @Get('quota')
   quota(@Usage() usage: unknown) {
     return usage;
+  }
+
+  /** The free tier first, and then the credits that the customer has bought. */
+  @SkipRateLimit()
+  @Get('summary')
+  async summary(@Headers('x-api-key') key: string) {
+    const free = await this.limits.consume('month', key);
+    const decision = free.allowed ? free : await this.limits.consume('credits', key);
+    if (!decision.allowed) throw new RateLimitExceededException(free);
+    return { text: 'In short.', paidBy: decision.rule };
   }
 
   @SkipRateLimit()
@@ -38,6 +57,7 @@ class TranslationController {
           timeZone: 'Europe/Berlin',
           by: 'api-key',
         },
+        credits: { window: '366d', limit: 2, algorithm: 'fixed-window', by: 'api-key' },
       },
     }),
   ],

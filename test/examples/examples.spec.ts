@@ -61,6 +61,13 @@ const SHOWN: Readonly<Record<string, (url: string) => Promise<void>>> = {
     const { headers } = await fetch(`${url}/translate`, init);
     expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
     expect(await statuses([[`${url}/health`]])).toEqual([200]);
+    const summary = async () => {
+      const answer = await fetch(`${url}/summary`, { headers: { 'x-api-key': 'other' } });
+      return [answer.status, ((await answer.json()) as { paidBy?: string }).paidBy];
+    };
+    for (const paidBy of ['month', 'month', 'month', 'credits', 'credits'])
+      expect(await summary()).toEqual([200, paidBy]);
+    expect((await summary())[0]).toBe(429);
   },
   async 'llm-gateway'(url) {
     const chat = async (key: string, words: number): Promise<readonly [number, number]> => {
