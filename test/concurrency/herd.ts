@@ -38,6 +38,25 @@ export interface Crowd {
   most: number;
 }
 
+/** Streams that every process opens. */
+export interface Streams extends Task {
+  streams: number;
+  /** Permits of the first rule that each reserves. */
+  estimate: number;
+  /** What the streams take in all, in turn. */
+  lengths: readonly number[];
+  /** What each takes in a step. */
+  chunk: number;
+}
+
+/** The streams of one process. */
+export interface StreamNews {
+  running: number;
+  used: number;
+  /** What was used, and not charged when Redis last had permits left for the stream. */
+  uncharged: number;
+}
+
 const worker = fileURLToPath(new URL('worker.mjs', import.meta.url));
 const built = fileURLToPath(new URL('../../dist/esm/index.js', import.meta.url));
 
@@ -79,6 +98,16 @@ export class Herd {
   /** Has every process take permits and hold them until `leave`. Returns whether they were allowed. */
   async enter(task: Task & { cost: number }): Promise<boolean[]> {
     return (await this.tell({ ...task, does: 'enter' })) as boolean[];
+  }
+
+  /** Has every process open streams. They end with `leave`. */
+  async stream(task: Streams): Promise<StreamNews[]> {
+    return (await this.tell({ ...task, does: 'stream' })) as StreamNews[];
+  }
+
+  /** Has every stream take a chunk. */
+  async step(): Promise<StreamNews[]> {
+    return (await this.ask('step')) as StreamNews[];
   }
 
   /** Has every process release its permits. */

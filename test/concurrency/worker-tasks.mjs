@@ -108,6 +108,46 @@ export async function wait({ rules: [rule], hits, stay = 0 }, { url, prefix, sto
   return { joined: [...joined], asks, most };
 }
 
+/**
+ * Opens streams that reserve an estimate of the first rule, and sends a chunk of each at every message 'step', until they
+ * are complete or their budget is used up; 'leave' ends all. Replies to each message with the streams that run, what all
+ * have used, and the part of it that was not charged when Redis last had permits left for the stream.
+ */
+export async function stream({ rules, streams, estimate, lengths, chunk }, { limiter, tell, next }) {
+  const [{ name }] = rules;
+  const open = await Promise.all(
+    Array.from({ length: streams }, async (_, nth) => {
+      const budget = await limiter.reserve(rules, 'ann', { cost: { [name]: estimate } });
+      return { budget, used: 0, charged: estimate, length: lengths[nth % lengths.length] };
+    }),
+  );
+  const all = open.filter(({ budget }) => budget.allowed);
+  let running = all;
+  const news = () => ({
+    running: running.length,
+    used: all.reduce((sum, { used }) => sum + used, 0),
+    uncharged: all.reduce((sum, { used, charged }) => sum + Math.max(0, used - charged), 0),
+  });
+  const settle = (ended) => Promise.all(ended.map(({ budget, used }) => budget.settle({ [name]: used })));
+  tell(news());
+  while ((await next()) === 'step') {
+    const ended = running.filter((each) => {
+      each.used = Math.min(each.length, each.used + chunk);
+      return !each.budget.used({ [name]: each.used }) || each.used === each.length;
+    });
+    await settle(ended);
+    running = running.filter((each) => !ended.includes(each));
+    await Promise.all(running.map(({ budget }) => budget.usage?.sent));
+    for (const each of running) {
+      const [{ left, charged }] = each.budget.usage.uses;
+      if (left > 0) each.charged = estimate + charged;
+    }
+    tell(news());
+  }
+  await settle(running);
+  return news();
+}
+
 /** Calls a function a number of times, with limited concurrency. */
 async function inTurns(times, atOnce, act) {
   let begun = 0;

@@ -71,3 +71,58 @@ describe.each(STORES)('200 parallel streams of unknown length over four limiters
     expect(streams).toBe(200);
   });
 });
+
+const WINDOW = 60_000;
+const STEP = 100;
+const WINDOWS = 5;
+
+/**
+ * The algorithms that count tokens, with the part of the budget that is used, and what they give in five windows besides
+ * five limits. In a window that slides, what is reserved and not used is missing at every instant: here, a tenth.
+ */
+const COUNTED = [
+  ['gcra', 97, 1],
+  ['token-bucket', 97, 1],
+  ['fixed-window', 97, 0],
+  ['sliding-window-log', 90, 0],
+  ['sliding-window-counter', 90, 0],
+  ['sliding-window-cells', 90, 0],
+] as const;
+
+describe.each(STORES)('a customer whose estimates are three times too high, with %s', (kind) => {
+  it.each(COUNTED)(
+    'uses a budget of %s by at least %d %%, with streams of up to a tenth of the window and twice the demand',
+    async (algorithm, percent, burst) => {
+      const time = new VirtualTime();
+      const store = virtualStore(kind, time);
+      const limiter = new RateLimiter({ store, prefix: uniquePrefix(), onStoreError: 'deny' });
+      open.push(async () => {
+        await limiter.close();
+        await store.close();
+      });
+      const rule = { name: 'tokens', window: '1m', limit: 9_000, algorithm } as const;
+      let demand = 0;
+      let used = 0;
+      let running: { endsAt: number; settle: () => Promise<boolean> }[] = [];
+      for (let step = 0; step < (WINDOWS * WINDOW) / STEP; step += 1) {
+        const ended = running.filter(({ endsAt }) => endsAt <= time.now);
+        running = running.filter(({ endsAt }) => endsAt > time.now);
+        await Promise.all(ended.map(({ settle }) => settle()));
+        for (demand += (2 * rule.limit * STEP) / WINDOW; demand > 0;) {
+          const actual = 20 + ((step * 7) % 41);
+          demand -= actual;
+          const budget = await limiter.reserve(rule, 'ann', { cost: 3 * actual });
+          if (!budget.allowed) continue;
+          used += actual;
+          const endsAt = time.now + ((step * 13) % 60) * STEP;
+          running.push({ endsAt, settle: () => budget.settle(actual) });
+        }
+        time.advance(STEP);
+      }
+      const budget = rule.limit * (WINDOWS + burst);
+      expect(used / budget).toBeGreaterThanOrEqual(percent / 100);
+      expect(used / budget).toBeLessThanOrEqual(1.01);
+    },
+    60_000,
+  );
+});
