@@ -1,7 +1,7 @@
 import { createServer, type AddressInfo } from 'node:net';
 import { credentials, loadPackageDefinition, status, type ServiceError } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
-import type { Type } from '@nestjs/common';
+import type { INestMicroservice, Type } from '@nestjs/common';
 import { Transport, type MicroserviceOptions } from '@nestjs/microservices';
 import { Test } from '@nestjs/testing';
 import { expect } from '@jest/globals';
@@ -18,8 +18,16 @@ export type GrpcClient = Record<string, Call> & { close(): void };
 
 const running: (() => unknown)[] = [];
 
-/** Starts a server of `depot.proto` on a free port, and returns a client of it. */
-export async function startGrpc(depot: Type, limits: RateLimitModuleOptions = {}): Promise<GrpcClient> {
+/**
+ * Starts a server of `depot.proto` on a free port, and returns a client of it.
+ *
+ * @param started receives the application
+ */
+export async function startGrpc(
+  depot: Type,
+  limits: RateLimitModuleOptions = {},
+  started?: (app: INestMicroservice) => void,
+): Promise<GrpcClient> {
   const url = `127.0.0.1:${await freePort()}`;
   const options: MicroserviceOptions = {
     transport: Transport.GRPC,
@@ -31,6 +39,7 @@ export async function startGrpc(depot: Type, limits: RateLimitModuleOptions = {}
   const app = module.createNestMicroservice(settings);
   await app.listen();
   running.push(() => app.close());
+  started?.(app);
   const { depot: loaded } = loadPackageDefinition(loadSync(PROTO)) as never as {
     depot: { Depot: new (...given: unknown[]) => GrpcClient };
   };
