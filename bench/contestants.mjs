@@ -22,8 +22,11 @@ export function rulesOf(count, limit) {
   return Array.from({ length: count }, (_, number) => ({ ...rule, name: `rule-${number + 1}` }));
 }
 
-/** This library with one rule, or several rules that are decided together. `rule` replaces the default rule. */
-export function ours({ rules = 1, rule } = {}) {
+/**
+ * This library with one rule, or several rules that are decided together. `rule` replaces the default rule; `reserves`:
+ * reserves the permits, to be settled by rule name, instead of consuming them.
+ */
+export function ours({ rules = 1, rule, reserves = false } = {}) {
   return async ({ server, limit }) => {
     const client = server.connect();
     const store = new RedisStore({ redis: client, timeout: PATIENCE_MS, connectTimeout: PATIENCE_MS });
@@ -32,8 +35,11 @@ export function ours({ rules = 1, rule } = {}) {
     limiter.events.on('storeError', ({ error }) => (failure = error));
     const asked = rulesOf(rules, limit);
     const consumed = rules === 1 ? { ...(rule ?? asked[0]), limit } : asked;
+    const cost = Object.fromEntries(asked.map(({ name }) => [name, 1]));
     return {
-      ask: (subject) => limiter.consume(consumed, subject),
+      ask: reserves
+        ? async (subject) => (await limiter.reserve(asked, subject, { cost })).decision
+        : (subject) => limiter.consume(consumed, subject),
       isAllowed({ allowed, source }) {
         if (source === 'fallback') throw new Error('Redis did not decide', { cause: failure });
         return allowed;

@@ -17,6 +17,7 @@ const FIGURES = {
   decisions: [...onRedis, 'times'],
   latency: [...onRedis, 'times'],
   'three-rules': [...onRedis, 'clientTimes', 'serverTimes'],
+  reservations: [...onRedis, 'clientTimes', 'serverTimes'],
   refused: [...inMemory, 'times'], // Results from the memory of the process have no server time.
   'hot-key': [...onRedis, 'times'],
   memory: [...inMemory, 'times'],
