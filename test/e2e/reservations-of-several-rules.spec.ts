@@ -105,4 +105,26 @@ describe.each(STORES)('a reservation of several rules of an application, with %s
         `charge. Settle by rule name, such as { "tokens": 1500 }, or reserve with settles. ${CODE}`,
     );
   });
+
+  it('is settled under the limits that charged it, though live changes came between', async () => {
+    const { limits, left } = await start();
+    const rules = ['tokens', 'requests'] as const;
+    const budget = await limits.reserve(rules, IP, { cost: { tokens: 2_000 } });
+    await limits.rules.set('tokens', { limit: 5_000 }, { by: 'ops' });
+    await limits.rules.set('requests', { window: '2m' }, { by: 'ops' });
+    expect(await budget.settle({ tokens: 1_000, requests: 3 })).toBe(true);
+    expect(await left(rules, IP)).toEqual([4_500, 60]); // instants of being full stay: a tenth of the limit is used
+    await limits.rules.unset('tokens', { by: 'ops' });
+    await limits.rules.unset('requests', { by: 'ops' });
+    expect(await left(rules, IP)).toEqual([9_000, 57]);
+  });
+
+  it('gives back what it took when it is cancelled after a live change', async () => {
+    const { limits, left } = await start();
+    const rules = ['tokens', 'requests'] as const;
+    const budget = await limits.reserve(rules, IP, { cost: { tokens: 2_000 } });
+    await limits.rules.set('tokens', { limit: 20_000 }, { by: 'ops' });
+    expect(await budget.cancel()).toBe(true);
+    expect(await left(rules, IP)).toEqual([20_000, 60]);
+  });
 });
