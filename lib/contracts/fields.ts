@@ -7,13 +7,3 @@ export function isFields(value: unknown): value is Readonly<Record<string, unkno
   const kind = Object.prototype.toString.call(value);
   return kind === '[object Object]' || kind === '[object Module]';
 }
-
-/** Returns the object with named fields in a JSON text; `undefined` if the text is anything else. */
-export function fieldsIn(json: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(json);
-    return isFields(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}

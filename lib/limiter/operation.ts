@@ -33,7 +33,7 @@ const CHARGED: Kind = {
   accepts: ({ algorithm }) => !algorithm.leases,
 };
 
-const KINDS: Partial<Record<Operation, Kind>> = {
+const KINDS: Partial<Record<Operation | 'reserve() with maxWait', Kind>> = {
   consume: CHARGED,
   hold: {
     needs: 'a concurrency rule',
@@ -41,12 +41,11 @@ const KINDS: Partial<Record<Operation, Kind>> = {
     accepts: ({ algorithm }) => algorithm.leases === true,
   },
   acquire: { ...CHARGED, instead: 'hold() with maxWait instead' },
-};
-
-const DELAYED: Kind = {
-  needs: 'a rule whose algorithm can delay requests',
-  instead: 'gcra, token-bucket or leaky-bucket',
-  accepts: ({ queues }) => queues,
+  'reserve() with maxWait': {
+    needs: 'a rule whose algorithm can delay requests',
+    instead: 'gcra, token-bucket or leaky-bucket',
+    accepts: ({ queues }) => queues,
+  },
 };
 
 /**
@@ -54,31 +53,14 @@ const DELAYED: Kind = {
  *
  * @throws RateLimitConfigError if the operation does not support the algorithm of a rule
  */
-export function checkOperation(operation: Operation, hits: readonly RuleHit[]): void {
+export function checkOperation(operation: keyof typeof KINDS, hits: readonly RuleHit[]): void {
   const kind = KINDS[operation];
-  if (kind) checkKind(operation, '()', kind, hits);
-}
-
-/**
- * Rejects rules that cannot charge permits which are available only later.
- *
- * @throws RateLimitConfigError if there is one
- */
-export function checkDelays(operation: Operation, hits: readonly RuleHit[]): void {
-  checkKind(operation, '() with maxWait', DELAYED, hits);
-}
-
-function checkKind(
-  operation: Operation,
-  how: string,
-  { needs, instead, accepts }: Kind,
-  hits: readonly RuleHit[],
-): void {
-  for (const { rule } of hits) {
-    if (accepts(rule)) continue;
-    const used = `rule "${rule.name}" uses ${rule.algorithm.name}`;
-    throw new RateLimitConfigError([`${operation}${how} needs ${needs}, but ${used}; use ${instead}`]);
-  }
+  const wrong = kind && hits.find(({ rule }) => !kind.accepts(rule));
+  if (!wrong) return;
+  const { name, algorithm } = wrong.rule;
+  const call = operation.includes('(') ? operation : `${operation}()`;
+  const used = `rule "${name}" uses ${algorithm.name}`;
+  throw new RateLimitConfigError([`${call} needs ${kind.needs}, but ${used}; use ${kind.instead}`]);
 }
 
 /**

@@ -21,7 +21,6 @@ import {
   costOf,
   namesOf,
   reserveOptionsOf,
-  checkDelays,
   checkOperation,
   type Operation,
   type ReserveArguments,
@@ -172,7 +171,7 @@ export class RateLimiter {
     const names = namesOf(hits);
     checkReserved(names, read);
     const maxWaitMs = millisecondsOf(read.maxWait) ?? 0;
-    if (maxWaitMs > 0) checkDelays('reserve', hits);
+    if (maxWaitMs > 0) checkOperation('reserve() with maxWait', hits);
     const Reserved = (reservations ??= (await import('./reservation.js')).Reservation);
     const decision = await this.engine.decide(
       hits,

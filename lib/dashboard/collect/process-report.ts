@@ -1,4 +1,4 @@
-import { fieldsIn, isFields } from '../../contracts/fields.js';
+import { isFields } from '../../contracts/fields.js';
 import { CHART_S, RULE_CHART_S } from '../snapshot.js';
 import type { BreakerState, SnapshotProcess } from '../snapshot-process.js';
 import type { Collector } from './collector.js';
@@ -112,12 +112,16 @@ export function reportOf(process: ProcessState, collector: Collector): ProcessRe
  * has. Rules and minutes in another form are left out.
  */
 export function readReport(text: string): ProcessReport | undefined {
-  const report = fieldsIn(text);
-  if (!report || !has(report, LISTS, NUMBERS) || !hasTexts(report)) return undefined;
-  const read = report as unknown as ProcessReport;
-  const rules = read.rules.filter((each) => isFields(each) && has(each, LISTS_OF_RULE, NUMBERS_OF_RULE));
-  const problems = Array.isArray(read.problems) ? read.problems.map(String) : [];
-  return { ...read, rules, problems, minute: readMinute(read.minute) };
+  try {
+    const report: unknown = JSON.parse(text);
+    if (!isFields(report) || !has(report, LISTS, NUMBERS) || !hasTexts(report)) return undefined;
+    const read = report as unknown as ProcessReport;
+    const rules = read.rules.filter((each) => isFields(each) && has(each, LISTS_OF_RULE, NUMBERS_OF_RULE));
+    const problems = Array.isArray(read.problems) ? read.problems.map(String) : [];
+    return { ...read, rules, problems, minute: readMinute(read.minute) };
+  } catch {
+    return undefined;
+  }
 }
 
 type Fields = Readonly<Record<string, unknown>>;

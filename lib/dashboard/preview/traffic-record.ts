@@ -1,4 +1,4 @@
-import { fieldsIn } from '../../contracts/fields.js';
+import { isFields } from '../../contracts/fields.js';
 import type { Resolved } from '../../rules/compiled-rule.js';
 
 /** A request to record. */
@@ -205,9 +205,13 @@ export function routeHash(route: string | undefined): number {
 
 /** Returns the requests in a text of another process; `undefined` if it has another form. */
 export function readTraffic(text: string): RecordedTraffic | undefined {
-  const read = fieldsIn(text);
-  const isTraffic = Array.isArray(read?.['rows']) && Array.isArray(read['values']);
-  return isTraffic ? (read as unknown as RecordedTraffic) : undefined;
+  try {
+    const read: unknown = JSON.parse(text);
+    const isTraffic = isFields(read) && Array.isArray(read['rows']) && Array.isArray(read['values']);
+    return isTraffic ? (read as unknown as RecordedTraffic) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Merges the requests of several processes: those of the subjects and the time that all of them have. */

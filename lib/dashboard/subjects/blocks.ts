@@ -1,5 +1,5 @@
 import { Inject, Injectable, ServiceUnavailableException, type OnModuleDestroy } from '@nestjs/common';
-import { fieldsIn } from '../../contracts/fields.js';
+import { isFields } from '../../contracts/fields.js';
 import { after, type Timer } from '../../contracts/timer.js';
 import type { BlockOptions } from '../../limiter/rate-limiter.options.js';
 import type { RuleHit } from '../../rules/compiled-rule.js';
@@ -179,7 +179,11 @@ export function blockKey({ rule, subject }: Pick<NotedBlock, 'rule' | 'subject'>
 
 /** Reads a block; `undefined` if another program wrote the text. */
 function parsed(text: string): NotedBlock | undefined {
-  const read = fieldsIn(text);
-  const isBlock = typeof read?.['rule'] === 'string' && typeof read['subject'] === 'string';
-  return isBlock ? (read as unknown as NotedBlock) : undefined;
+  try {
+    const read: unknown = JSON.parse(text);
+    const isBlock = isFields(read) && typeof read['rule'] === 'string' && typeof read['subject'] === 'string';
+    return isBlock ? (read as unknown as NotedBlock) : undefined;
+  } catch {
+    return undefined;
+  }
 }
