@@ -4,8 +4,10 @@ import type { RedisStore } from '../../lib/redis.js';
 import type { AnyRule } from '../../lib/rules/rule.js';
 import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
 import { openRedisStore } from '../support/redis-store.js';
+import { until } from '../support/redis/until.mjs';
 import { VirtualTime } from '../support/virtual-store.js';
 import { Herd, type StreamNews, type Streams } from './herd.js';
+import { ms } from '../support/milliseconds.js';
 
 const STREAMS = 50;
 const CHUNK = 10;
@@ -88,5 +90,40 @@ describe('a budget that 200 parallel streams of unknown length in four processes
     expect(sum(news, 'running')).toBe(2);
     await herd.step();
     expect(await left(rules)).toEqual([0, 200]);
+  }, 60_000);
+});
+
+describe('three processes with two streams each, of which one is killed with kill -9', () => {
+  const LEASE = 300;
+  const rules = [tokens, { ...open, limit: 7, lease: ms(LEASE) }] as const;
+
+  const ask = (cost: number) => limiter.peek(rules[1], 'ann', { cost });
+
+  /** The processes renew with real timers, so the clock waits until all have renewed: three permits are free before. */
+  async function goTo(at: number): Promise<void> {
+    time.now = start + at;
+    herd.setTime(time.now);
+    await until(async () => (await ask(4)).retryAfterMs === LEASE, 'the living to renew what they hold');
+  }
+
+  it('keep their streams, and a customer gets those of the killed process back after the lease, but not its tokens', async () => {
+    herd = new Herd(3);
+    const sizes = { streams: 2, estimate: 1_000, lengths: [1e9], chunk: CHUNK };
+    await herd.stream({ url: redisUrl(), prefix, rules, now: start, ...sizes });
+    expect(await left(rules)).toEqual([tokens.limit - 6_000, 1]);
+    await herd.killOne();
+    for (const at of [100, 200, 299]) {
+      await goTo(at);
+      expect([at, (await left(rules))[1]]).toEqual([at, 1]);
+    }
+    for (const at of [300, 400, 500, 600, 700, 800, 900]) {
+      await goTo(at);
+      expect([at, (await left(rules))[1]]).toEqual([at, 3]);
+    }
+    await herd.leave();
+    const [remaining, streams] = await left(rules);
+    expect(streams).toBe(7);
+    expect(remaining).toBeGreaterThanOrEqual(tokens.limit - 2_000);
+    expect(remaining).toBeLessThanOrEqual(tokens.limit - 2_000 + 8);
   }, 60_000);
 });

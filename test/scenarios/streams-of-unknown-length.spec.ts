@@ -1,5 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { RateLimiter } from '../../lib/limiter.js';
+import type { Rule } from '../../lib/index.js';
+import { DEFINITIONS } from '../support/examples.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { STORES, virtualStore, VirtualTime } from '../support/virtual-store.js';
 
@@ -77,17 +79,15 @@ const STEP = 100;
 const WINDOWS = 5;
 
 /**
- * The algorithms that count tokens, with the part of the budget that is used, and what they give in five windows besides
- * five limits. In a window that slides, what is reserved and not used is missing at every instant: here, a tenth.
+ * The part of a budget that is used, by what bounds a client, and what it gives in five windows besides five limits. In a
+ * window that slides, what is reserved and not used is missing at every instant: here, a tenth.
  */
-const COUNTED = [
-  ['gcra', 97, 1],
-  ['token-bucket', 97, 1],
-  ['fixed-window', 97, 0],
-  ['sliding-window-log', 90, 0],
-  ['sliding-window-counter', 90, 0],
-  ['sliding-window-cells', 90, 0],
-] as const;
+const USED = { rate: [97, 1], 'each window': [97, 0], 'any window': [90, 0] } as const;
+
+/** The algorithms that count tokens at once. */
+const COUNTED = DEFINITIONS.flatMap(({ name, bound, options }) =>
+  bound === 'at a time' || 'queue' in options ? [] : [[name, ...USED[bound]] as const],
+);
 
 describe.each(STORES)('a customer whose estimates are three times too high, with %s', (kind) => {
   it.each(COUNTED)(
@@ -100,7 +100,7 @@ describe.each(STORES)('a customer whose estimates are three times too high, with
         await limiter.close();
         await store.close();
       });
-      const rule = { name: 'tokens', window: '1m', limit: 9_000, algorithm } as const;
+      const rule = { name: 'tokens', window: '1m', limit: 9_000, algorithm } as Rule;
       let demand = 0;
       let used = 0;
       let running: { endsAt: number; settle: () => Promise<boolean> }[] = [];

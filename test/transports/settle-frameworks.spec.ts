@@ -1,6 +1,7 @@
 import { Controller, UseInterceptors, type NestInterceptor, type Type } from '@nestjs/common';
 import { Query, Resolver, Subscription } from '@nestjs/graphql';
-import { GrpcMethod, GrpcStreamMethod } from '@nestjs/microservices';
+import { GrpcMethod, GrpcStreamCall, GrpcStreamMethod } from '@nestjs/microservices';
+import type { ServerDuplexStream } from '@grpc/grpc-js';
 import { SubscribeMessage, WebSocketGateway } from '@nestjs/websockets';
 import type { INestApplicationContext } from '@nestjs/common';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -225,6 +226,13 @@ class Depot {
     );
   }
 
+  @RateLimit('tokens')
+  @GrpcStreamCall('Depot', 'Chat')
+  chat(call: ServerDuplexStream<Numbers, object>) {
+    call.on('data', ({ numbers = [] }: Numbers) => call.write({ total: numbers.length }));
+    call.on('end', () => call.end());
+  }
+
   @RateLimit('tokens', { onError: 'refund' })
   @GrpcMethod('Depot', 'Slow')
   slow() {
@@ -237,7 +245,8 @@ describe('calls of gRPC whose cost is known afterwards', () => {
   type Call = NodeJS.ReadableStream & NodeJS.WritableStream & { cancel(): void };
   type Methods = Record<'Sum' | 'Slow', (request: Numbers, done: Done) => void> &
     Record<'Ticks', (request: Numbers) => Call> &
-    Record<'Collect', (done: Done) => NodeJS.WritableStream>;
+    Record<'Collect', (done: Done) => NodeJS.WritableStream> &
+    Record<'Chat', () => Call>;
 
   async function start() {
     let found: ReturnType<typeof meter> | undefined;
@@ -255,6 +264,7 @@ describe('calls of gRPC whose cost is known afterwards', () => {
       ...found!,
       unary,
       ticks: () => open(methods.Ticks({})),
+      chat: () => open(methods.Chat()),
       collect: (...requests: Numbers[]) =>
         new Promise((resolve) => {
           const sent = methods.Collect((error, value) => resolve(error ?? value));
@@ -289,5 +299,13 @@ describe('calls of gRPC whose cost is known afterwards', () => {
     if (leaves) call.cancel();
     else gate.open();
     await untilTaken(count);
+  });
+
+  it('keep the estimate if the handler ends the call itself, whose cost no value of a handler has', async () => {
+    const { chat, taken } = await start();
+    const { call, received } = chat();
+    call.end({ numbers: [1, 2] } as never);
+    await until(() => received.length === 1, 'the response');
+    expect(await taken()).toBe(ESTIMATE);
   });
 });
