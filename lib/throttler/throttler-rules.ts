@@ -1,5 +1,5 @@
 import { type OptionCheck, readOptions } from '../contracts/options.js';
-import { LRUCache } from 'lru-cache';
+import { LruEntry, LruMap } from '../contracts/lru-map.js';
 import type { Duration } from '../contracts/duration.js';
 import type { Rule } from '../rules/rule.js';
 
@@ -69,12 +69,21 @@ interface ThrottlerRules {
   readonly forgets: boolean;
 }
 
+class CachedRules extends LruEntry<CachedRules> {
+  constructor(
+    key: string,
+    readonly rules: ThrottlerRules,
+  ) {
+    super(key);
+  }
+}
+
 /** The largest limit of a rule. */
 const UNLIMITED = 1_000_000_000;
 
 /** The limits of throttlers can be functions of the request: rules are compiled once for each combination of values. */
 export class ThrottlerRuleCache {
-  private readonly rules = new LRUCache<string, ThrottlerRules>({ max: 1000 });
+  private readonly cached = new LruMap<CachedRules>(1000, Infinity);
 
   constructor(private readonly algorithm: ThrottlerAlgorithm) {}
 
@@ -85,11 +94,11 @@ export class ThrottlerRuleCache {
    */
   of(name: string, ttl: number, limit: number, blockDuration: number): ThrottlerRules {
     const key = `${ttl} ${limit} ${blockDuration} ${name}`;
-    const known = this.rules.get(key);
-    if (known) return known;
+    const known = this.cached.get(key);
+    if (known) return known.rules;
     readOptions('increment', { ttl, limit, blockDuration, throttlerName: name }, THROTTLER_ARGUMENTS);
     const rules = this.make(name, ttl, Math.min(Math.floor(limit), UNLIMITED), blockDuration || ttl);
-    this.rules.set(key, rules);
+    this.cached.add(new CachedRules(key, rules));
     return rules;
   }
 

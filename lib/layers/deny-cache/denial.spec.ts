@@ -15,7 +15,7 @@ const inMs = (wait = NaN) => Math.ceil(wait / 1000);
 
 describe('Denial', () => {
   it('counts retryAfter and resetAfter down as time passes', () => {
-    const denial = new Denial(hits('ann'), denied(2500, 6100), 1_000_000, 1_002_500);
+    const denial = new Denial('key', hits('ann'), denied(2500, 6100), 1_000_000, 1_002_500);
     const timesAfter = (after: number) => {
       const [result] = denial.at(1_000_000 + after) ?? [];
       return [inMs(result?.retryAfter ?? NaN), inMs(result?.resetAfter)];
@@ -30,7 +30,7 @@ describe('Denial', () => {
   });
 
   it('returns the same results object from the second time on, until a value in milliseconds changes', () => {
-    const denial = new Denial(hits('ann'), denied(5000, 5000), 0, 5000);
+    const denial = new Denial('key', hits('ann'), denied(5000, 5000), 0, 5000);
     const first = denial.at(0);
     const second = denial.at(1);
     expect(second).toMatchObject([{ allowed: false, retryAfter: 4999 }]);
@@ -41,7 +41,7 @@ describe('Denial', () => {
   });
 
   it('returns no results at its end or later, nor before its start', () => {
-    const denial = new Denial(hits('ann'), denied(5000, 5000), 100, 5100);
+    const denial = new Denial('key', hits('ann'), denied(5000, 5000), 100, 5100);
     expect(denial.at(5099)).toBeDefined();
     expect(denial.at(5100)).toBeUndefined();
     expect(denial.at(99)).toBeUndefined();
@@ -49,7 +49,7 @@ describe('Denial', () => {
 
   it('applies only to a request with the same subject, rule and cost', () => {
     const request = hits('ann');
-    const denial = new Denial(request, denied(5000, 5000), 0, 5000);
+    const denial = new Denial('key', request, denied(5000, 5000), 0, 5000);
     const [hit] = request;
     expect(denial.isOf(request)).toBe(true);
     expect(denial.isOf([{ ...hit! }])).toBe(true);

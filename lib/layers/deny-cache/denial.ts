@@ -1,3 +1,4 @@
+import { LruEntry } from '../../contracts/lru-map.js';
 import type { Hit, HitResult } from '../../contracts/store.js';
 
 /** Estimated heap of a hit with its results, in bytes, besides its key. */
@@ -7,7 +8,7 @@ const HIT_BYTES = 500;
 type DeniedHit = Pick<Hit, 'key' | 'cost' | 'parameters'>;
 
 /** The cached denial of a request. */
-export class Denial {
+export class Denial extends LruEntry<Denial> {
   private readonly hits: readonly DeniedHit[];
   /** The last results. Kept only if the request is repeated before they change, which is rare for most keys. */
   private results: readonly HitResult[] | undefined;
@@ -15,22 +16,23 @@ export class Denial {
   private changesAfter = 0;
 
   /**
+   * @param key the key of the hit that denied the request
    * @param storeResults the results of the store
    * @param since when the store was called, in microseconds of the process's clock: no later than its decision
    * @param until until when the request is denied, in microseconds of the same clock
    */
   constructor(
+    key: string,
     hits: readonly Hit[],
     private readonly storeResults: readonly HitResult[],
     private readonly since: number,
     private readonly until: number,
   ) {
-    this.hits = hits.map(({ key, cost, parameters }) => ({ key, cost, parameters }));
-  }
-
-  /** Estimated heap in bytes. */
-  get bytes(): number {
-    return this.hits.reduce((sum, { key }) => sum + HIT_BYTES + key.length, 0);
+    super(
+      key,
+      hits.reduce((bytes, hit) => bytes + HIT_BYTES + hit.key.length, 0),
+    );
+    this.hits = hits.map((hit) => ({ key: hit.key, cost: hit.cost, parameters: hit.parameters }));
   }
 
   /** Whether a request equals the denied one. */

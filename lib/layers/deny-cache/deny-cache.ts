@@ -1,6 +1,6 @@
 import type { Hit, HitResult, DecideOptions, Store } from '../../contracts/store.js';
 import type { CachingOptions, Follower } from '../../contracts/base-store.js';
-import { LRUCache } from 'lru-cache';
+import { LruMap } from '../../contracts/lru-map.js';
 import type { MaybePromise } from '../../contracts/thenable.js';
 import { every, type Timer } from '../../contracts/timer.js';
 import { Denial } from './denial.js';
@@ -26,11 +26,7 @@ const LONGEST_DENIAL = 1e6;
  * the block ends. A denial is cached for at most one second. See docs/adr/0015-deny-cache.md.
  */
 export class DenyCache implements Store, Follower {
-  private readonly denials = new LRUCache<string, Denial>({
-    max: MOST_DENIALS,
-    maxSize: MOST_BYTES,
-    sizeCalculation: ({ bytes }) => bytes,
-  });
+  private readonly denials = new LruMap<Denial>(MOST_DENIALS, MOST_BYTES);
   readonly adjust: Store['adjust'] = (...args) => this.next.adjust(...args);
   readonly block: Store['block'] = (...args) => this.next.block(...args);
   readonly reset: Store['reset'] = (...args) => this.next.reset(...args);
@@ -80,13 +76,12 @@ export class DenyCache implements Store, Follower {
   trusted(isTrusted: boolean): void {
     this.changes += 1;
     this.isTrusted = isTrusted;
-    this.denials.clear();
-    this.sweep();
+    this.sweep(() => true);
   }
 
   /** Returns the cached results of a request; `undefined` if there are none. */
   private find(hits: readonly Hit[]): readonly HitResult[] | undefined {
-    if (this.denials.size === 0) return undefined;
+    if (this.denials.count === 0) return undefined;
     for (const { key } of hits) {
       // A peek, which leaves the order of eviction: the oldest denial is the first to end.
       const denial = this.denials.peek(key);
@@ -118,15 +113,18 @@ export class DenyCache implements Store, Follower {
       wait = Math.min(wait, retryAfter, untilBlock(hit, result));
     }
     if (!denied || wait === 0 || !this.isListening(hits) || changes !== this.changes) return;
-    this.denials.set(denied.key, new Denial(hits, results, since, since + wait));
-    this.timer ??= every(SWEEP_EVERY_MS, () => this.sweep());
+    this.denials.add(new Denial(denied.key, hits, results, since, since + wait));
+    this.timer ??= every(SWEEP_EVERY_MS, () => this.sweepEnded());
   }
 
-  /** Drops the denials that have ended. */
-  private sweep(): void {
+  private sweepEnded(): void {
     const now = this.now();
-    for (const [key, denial] of this.denials.entries()) if (denial.isOver(now)) this.denials.delete(key);
-    if (this.denials.size > 0) return;
+    this.sweep((denial) => denial.isOver(now));
+  }
+
+  private sweep(isOver: (denial: Denial) => boolean): void {
+    this.denials.sweep(isOver);
+    if (this.denials.count > 0) return;
     this.timer?.stop();
     this.timer = undefined;
   }

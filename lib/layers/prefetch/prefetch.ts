@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
 import { toMicroseconds } from '../../contracts/clock.js';
 import type { Counter, DecideOptions, HitResult, Store } from '../../contracts/store.js';
 import type { CachingOptions, Follower } from '../../contracts/base-store.js';
+import { LruEntry, LruMap } from '../../contracts/lru-map.js';
 import type { MaybePromise } from '../../contracts/thenable.js';
 import { every, type Timer } from '../../contracts/timer.js';
 import type { CompiledPrefetch, RuleHit } from '../../rules/compiled-rule.js';
@@ -17,14 +17,18 @@ const SWEEP_EVERY_MS = 100;
 const REFUNDED_FOR = 60e6;
 
 /** The prefetched permits of a key. */
-interface Entry {
-  prefetched?: Prefetched | undefined;
+class Entry extends LruEntry<Entry> {
+  prefetched: Prefetched | undefined;
   /** The result of the pending prefetch. */
-  coming?: Promise<HitResult> | undefined;
+  coming: Promise<HitResult> | undefined;
   /** Permits of the pending prefetch that are promised to waiting requests. */
-  promised: number;
+  promised = 0;
   /** No permits are prefetched before this time, since the store denied the last prefetch. */
-  notBefore: number;
+  notBefore = -Infinity;
+
+  isOver(now: number): boolean {
+    return !this.coming && this.notBefore <= now && (this.prefetched?.isOver(now) ?? true);
+  }
 }
 
 /**
@@ -33,9 +37,9 @@ interface Entry {
  * docs/adr/0017-prefetched-permits.md.
  */
 export class PrefetchLayer implements Store<RuleHit>, Follower {
-  private readonly entries: LRUCache<string, Entry>;
   /** Evicted entries whose permits are not refunded yet. */
-  private evicted: Entry[] = [];
+  private readonly evicted: Entry[] = [];
+  private readonly entries = new LruMap<Entry>(MOST_KEYS, MOST_BYTES, (entry) => this.evicted.push(entry));
   readonly adjust: Store['adjust'] = (...args) => this.next.adjust(...args);
   readonly block: Store['block'] = (...args) => this.next.block(...args);
   private readonly taking = new Set<Promise<void>>();
@@ -48,16 +52,7 @@ export class PrefetchLayer implements Store<RuleHit>, Follower {
   constructor(
     private readonly next: Store<RuleHit>,
     private readonly options: CachingOptions,
-  ) {
-    this.entries = new LRUCache<string, Entry>({
-      max: MOST_KEYS,
-      maxSize: MOST_BYTES,
-      sizeCalculation: (_entry, key) => ENTRY_BYTES + 2 * key.length,
-      dispose: (entry, _key, reason) => {
-        if (reason === 'evict') this.evicted.push(entry);
-      },
-    });
-  }
+  ) {}
 
   decide(hits: readonly RuleHit[], options: DecideOptions): MaybePromise<readonly HitResult[]> {
     const [hit] = hits as readonly [RuleHit];
@@ -90,18 +85,14 @@ export class PrefetchLayer implements Store<RuleHit>, Follower {
 
   /** Refunds the permits of all keys, since changed rules may have left some of them. */
   giveBack(): void {
-    const entries = [...this.entries.values()].filter(({ coming }) => !coming);
-    this.entries.clear();
-    void this.refund(entries);
+    void this.refund(this.entries.sweep(() => true).filter(({ coming }) => !coming));
   }
 
   private async closeAll(): Promise<void> {
     this.timer?.stop();
     this.options.shared.unfollow(this.options.prefix, this);
     await Promise.allSettled(this.taking);
-    const entries = [...this.entries.values(), ...this.evicted.splice(0)];
-    this.entries.clear();
-    await this.refund(entries);
+    await this.refund([...this.entries.sweep(() => true), ...this.evicted.splice(0)]);
     await this.next.close();
   }
 
@@ -156,7 +147,7 @@ export class PrefetchLayer implements Store<RuleHit>, Follower {
     const former = entry.prefetched;
     entry.prefetched = undefined;
     const since = this.now();
-    if (former) void this.refund([{ ...entry, prefetched: former }]);
+    if (former) void this.refund([{ prefetched: former }]);
     const { permits, ttl } = prefetch;
     const name = `${this.instance}-${++this.takes}`;
     const taken = { permits, name, keptFor: ttl + REFUNDED_FOR };
@@ -175,8 +166,8 @@ export class PrefetchLayer implements Store<RuleHit>, Follower {
   private entryOf(key: string): Entry {
     const known = this.entries.get(key);
     if (known) return known;
-    const entry: Entry = { promised: 0, notBefore: -Infinity };
-    this.entries.set(key, entry);
+    const entry = new Entry(key, ENTRY_BYTES + 2 * key.length);
+    this.entries.add(entry);
     this.timer ??= every(SWEEP_EVERY_MS, () => this.sweep());
     if (!this.isFollowing) {
       this.isFollowing = true;
@@ -199,18 +190,14 @@ export class PrefetchLayer implements Store<RuleHit>, Follower {
   /** Refunds permits that were not used in time. */
   private sweep(): void {
     const now = this.now();
-    const over = [...this.entries.entries()].filter(
-      ([, { prefetched, coming, notBefore }]) =>
-        !coming && notBefore <= now && (prefetched?.isOver(now) ?? true),
-    );
-    for (const [key] of over) this.entries.delete(key);
-    void this.refund([...over.map(([, entry]) => entry), ...this.evicted.splice(0)]);
-    if (this.entries.size > 0 || this.taking.size > 0) return;
+    const over = this.entries.sweep((entry) => entry.isOver(now));
+    void this.refund([...over, ...this.evicted.splice(0)]);
+    if (this.entries.count > 0 || this.taking.size > 0) return;
     this.timer?.stop();
     this.timer = undefined;
   }
 
-  private async refund(entries: readonly Entry[]): Promise<void> {
+  private async refund(entries: readonly Pick<Entry, 'prefetched'>[]): Promise<void> {
     const now = this.now();
     const rests = entries.flatMap(({ prefetched }) => prefetched?.rest(now) ?? []);
     if (rests.length > 0) await this.next.adjust(rests);

@@ -1,16 +1,19 @@
-import { LRUCache } from 'lru-cache';
+import { LruEntry, LruMap } from '../../contracts/lru-map.js';
 import { every, type Timer } from '../../contracts/timer.js';
 
 /** A state in the map. */
-interface Entry {
-  readonly key: string;
-  /** The generation of the map that holds it; absent after it was deleted. */
-  generation: object | undefined;
-  state: unknown;
-  expiresAt: number;
-  size: number;
-  /** Total size added to the map when the entry was last moved to the front. */
-  movedAt: number;
+class Entry extends LruEntry<Entry> {
+  /** Total size added to the map when the entry was last used. */
+  usedAt = 0;
+
+  constructor(
+    key: string,
+    size: number,
+    public state: unknown,
+    public expiresAt: number,
+  ) {
+    super(key, size);
+  }
 }
 
 /** The key of a state, and the entry in which the state was last found: then the map does not look the key up again. */
@@ -27,20 +30,15 @@ const SWEPT_AT_ONCE = 1000;
  * A map of states with a maximum total size: the least recently used states are evicted, and expired ones are deleted
  * by a timer. The key written last is never evicted, even if it alone exceeds the maximum.
  *
- * Moving a key to the front is most of the cost of an access, and only additions lead to evictions. Therefore a key is
- * moved again only after an eighth of the maximum size has been added since its last move.
+ * Only additions lead to evictions. Therefore a key counts as used again only after an eighth of the maximum size has been
+ * added since its last use, which saves most requests from touching its neighbours in the order of use.
  */
 export class Entries {
-  private cache: LRUCache<string, Entry> | undefined;
-  private readonly stayMoved: number;
-  /** Total size of all states. */
-  private held = 0;
+  private map: LruMap<Entry>;
+  private readonly staysUsed: number;
   /** Total size ever added. */
   private added = 0;
-  /** Differs after each `clear`, so that entries from before are not held. */
-  private generation = {};
   private sweeper: Timer | undefined;
-  private sweepable: Iterator<string, unknown> | undefined;
 
   /**
    * @param maxSize the maximum total size
@@ -52,12 +50,13 @@ export class Entries {
     private readonly isGone: (expiresAt: number) => boolean,
     private readonly evicted: (expiresAt: number) => void = () => undefined,
   ) {
-    this.stayMoved = Math.floor(maxSize / 8);
+    this.staysUsed = Math.floor(maxSize / 8);
+    this.map = this.emptyMap();
   }
 
   /** Number of keys. */
   get count(): number {
-    return this.cache?.size ?? 0;
+    return this.map.count;
   }
 
   get(stateKey: StateKey): unknown {
@@ -71,85 +70,49 @@ export class Entries {
       entry.state = state;
       entry.expiresAt = expiresAt;
       if (size !== entry.size) this.resize(entry, size);
-    } else {
-      this.add(stateKey, {
-        key: stateKey.key,
-        generation: this.generation,
-        state,
-        expiresAt,
-        size,
-        movedAt: 0,
-      });
-    }
+    } else this.add(stateKey, new Entry(stateKey.key, size, state, expiresAt));
   }
 
   /** Deletes a state. Returns its expiry; `undefined` if there was none. */
   delete(key: string): number | undefined {
-    const entry = this.cache?.peek(key);
-    if (!entry) return undefined;
-    this.cache!.delete(key);
-    return this.drop(entry);
+    const entry = this.map.delete(key);
+    return entry && release(entry);
   }
 
   clear(): void {
     this.sweeper?.stop();
     this.sweeper = undefined;
-    this.generation = {};
-    this.sweepable = undefined;
-    this.cache = undefined;
-    this.held = 0;
+    this.map = this.emptyMap();
+  }
+
+  /** An entry of a former map is not held, as its `map` shows. */
+  private emptyMap(): LruMap<Entry> {
+    return new LruMap<Entry>(Infinity, this.maxSize, (entry) => this.evicted(release(entry)));
   }
 
   private add(stateKey: StateKey, entry: Entry): void {
     stateKey.entry = entry;
-    this.held += entry.size;
     this.added += entry.size;
-    entry.movedAt = this.added;
-    // With `max`, it would allocate memory for all keys at once, and block the process meanwhile.
-    this.cache ??= new LRUCache({ maxSize: Number.MAX_SAFE_INTEGER, sizeCalculation: () => 1 });
-    this.cache.set(stateKey.key, entry);
-    this.evict(this.cache);
+    entry.usedAt = this.added;
+    this.map.add(entry);
     this.sweeper ??= this.startSweeper();
   }
 
   private resize(entry: Entry, size: number): void {
-    const growth = size - entry.size;
-    entry.size = size;
-    this.held += growth;
-    if (growth < 0) return;
-    this.added += growth;
-    if (this.held > this.maxSize) {
-      this.moveToFront(this.cache!, entry);
-      this.evict(this.cache!);
-    }
-  }
-
-  private moveToFront(cache: LRUCache<string, Entry>, entry: Entry): void {
-    cache.get(entry.key);
-    entry.movedAt = this.added;
-  }
-
-  private evict(cache: LRUCache<string, Entry>): void {
-    while (this.held > this.maxSize && cache.size > 1) {
-      this.evicted(this.drop(cache.pop()!));
-    }
-  }
-
-  /** Empties an entry that is no longer in the map, since a state key may refer to it. Returns its expiry. */
-  private drop(entry: Entry): number {
-    this.held -= entry.size;
-    entry.generation = undefined;
-    entry.state = undefined;
-    return entry.expiresAt;
+    this.added += Math.max(0, size - entry.size);
+    this.map.resize(entry, size);
   }
 
   private find(stateKey: StateKey): Entry | undefined {
     const known = stateKey.entry as Entry | undefined;
-    const isHeld = known?.generation === this.generation && known.key === stateKey.key;
-    const entry = isHeld ? known : this.cache?.peek(stateKey.key);
+    const isHeld = known?.map === this.map && known.key === stateKey.key;
+    const entry = isHeld ? known : this.map.peek(stateKey.key);
     if (!entry) return undefined;
     if (entry !== known) stateKey.entry = entry;
-    if (this.added - entry.movedAt >= this.stayMoved) this.moveToFront(this.cache!, entry);
+    if (this.added - entry.usedAt >= this.staysUsed) {
+      this.map.use(entry);
+      entry.usedAt = this.added;
+    }
     return entry;
   }
 
@@ -166,20 +129,16 @@ export class Entries {
 
   /** Deletes expired keys, a limited number per run, so that requests do not wait for it. */
   private sweep(): void {
-    const { cache } = this;
-    if (!cache) return;
-    this.sweepable ??= cache.rkeys();
-    for (let visited = 0; visited < SWEPT_AT_ONCE; visited++) {
-      const next = this.sweepable.next();
-      if (next.done) {
-        this.sweepable = undefined;
-        break;
-      }
-      const entry = cache.peek(next.value);
-      if (entry && this.isGone(entry.expiresAt)) this.delete(next.value);
-    }
-    if (cache.size === 0) this.clear();
+    for (const entry of this.map.sweep(({ expiresAt }) => this.isGone(expiresAt), SWEPT_AT_ONCE))
+      release(entry);
+    if (this.count === 0) this.clear();
   }
+}
+
+/** Empties an entry that is no longer in the map, since a state key may refer to it. Returns its expiry. */
+function release(entry: Entry): number {
+  entry.state = undefined;
+  return entry.expiresAt;
 }
 
 /** A counter's last reset, and the instant of the first charge after it; in microseconds since the epoch. */

@@ -1,5 +1,5 @@
-import { LRUCache } from 'lru-cache';
 import type { Follower, GrantFollower } from '../../../contracts/base-store.js';
+import { LruEntry, LruMap } from '../../../contracts/lru-map.js';
 import type { StoreFault } from '../../../contracts/store-fault.js';
 import { faultOf } from '../breaker/fault.js';
 import { Deadline } from '../breaker/deadline.js';
@@ -22,6 +22,23 @@ const RESET = ' ';
 /** Within this time, the other masters of a Cluster repeat a message of one master. */
 const ECHO_MS = 1000;
 
+/** A reset of a key, and the server that announced it first. */
+class Reset extends LruEntry<Reset> {
+  private readonly until = performance.now() + ECHO_MS;
+
+  constructor(
+    key: string,
+    private readonly address: string,
+  ) {
+    super(key);
+  }
+
+  /** Whether a message of a server repeats it. */
+  isEcho(address: string): boolean {
+    return address !== this.address && performance.now() < this.until;
+  }
+}
+
 /** A server that announces changes. */
 interface Publisher {
   /** Opens a connection to subscribe with. */
@@ -37,8 +54,7 @@ interface Publisher {
 export class ChangeFeed {
   private readonly followers = new Map<string, Set<Follower>>();
   private readonly subscribers = new Map<string, Subscriber>();
-  /** The server that announced a reset first, by key. */
-  private readonly resets = new LRUCache<string, string>({ max: 1000, ttl: ECHO_MS });
+  private readonly resets = new LruMap<Reset>(1000, Infinity);
   private readonly refused: ((fault: StoreFault) => void)[] = [];
   private readonly keyPrefix: string;
   private isWatching = false;
@@ -191,8 +207,8 @@ export class ChangeFeed {
     const isReset = message.startsWith(RESET);
     const key = message.slice((isReset ? RESET.length : 0) + this.keyPrefix.length);
     // A repeated message must not discard permits that were prefetched after the reset.
-    const isFirst = isReset && (this.resets.get(key) ?? address) === address;
-    if (isFirst) this.resets.set(key, address);
+    const isFirst = isReset && !this.resets.peek(key)?.isEcho(address);
+    if (isFirst) this.resets.add(new Reset(key, address));
     this.report(channel, key, isFirst);
   }
 
