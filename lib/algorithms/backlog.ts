@@ -68,6 +68,24 @@ export function write(now: number, { whole, part }: Span, { limit, time }: Pace)
   };
 }
 
+/** Decides a request on a state, without spans if it is allowed at once at a rate of whole microseconds, as most are. */
+export function takeFrom(
+  state: Backlog | undefined,
+  now: number,
+  cost: number,
+  pace: BurstPace,
+  maxWait?: MaxWait,
+): Step<Backlog> {
+  const { limit, window, full, time } = pace;
+  if (typeof state !== 'object' && window % limit === 0) {
+    const interval = window / limit;
+    const ahead = Math.max(0, (state ?? now) - now) + cost * interval;
+    if (ahead <= full && ahead <= time)
+      return allow(Math.floor((full - ahead) / interval), 0, ahead, now + ahead, ahead);
+  }
+  return take(read(state, now, pace), now, cost, pace, maxWait);
+}
+
 /** Decides a request at a rate with a burst: it is allowed if the instant is then at most a burst ahead of now. */
 export function take(
   ahead: Span,

@@ -187,3 +187,26 @@ export interface Store<H extends Hit = Hit> {
 
 /** Wraps a store: adds one capability, and delegates everything else. */
 export type Layer<H extends Hit = Hit> = (next: Store<H>) => Store<H>;
+
+/** Whether the results of a request's hits deny it: shadow hits do not. */
+export function isDenied(hits: readonly Hit[], results: readonly Pick<HitResult, 'allowed'>[]): boolean {
+  for (let index = 0; index < hits.length; index += 1) {
+    if (!results[index]!.allowed && !hits[index]!.shadow) return true;
+  }
+  return false;
+}
+
+/** Builds the adjustment of a hit's charge. */
+export function adjustmentOf(hit: Hit, result: HitResult, kind: Adjustment['kind']): Adjustment {
+  const { key, algorithm, block, cost } = hit;
+  const { now, resetAfter, source, share, chargedAt = now } = result;
+  const parameters = share?.parameters ?? hit.parameters;
+  const receipt = hit.lease ?? now + resetAfter;
+  const alerts = share ? undefined : hit.alerts; // Levels of the whole limit.
+  return { key, algorithm, block, alerts, cost, parameters, kind, receipt, chargedAt, source };
+}
+
+/** Whether an adjustment has no effect once its counter was reset. A lease needs no such check: its name is deleted. */
+export function endsWithReset({ kind, algorithm }: Adjustment): boolean {
+  return !algorithm.leases && (kind === 'refund' || kind === 'refund-last');
+}

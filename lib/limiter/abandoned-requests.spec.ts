@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { adjustmentOf } from '../contracts/undo.js';
-import type { Adjustment, Hit } from '../contracts/store.js';
+import { adjustmentOf, type Adjustment, type Hit } from '../contracts/store.js';
 import { compileRule } from '../rules/compile-rule.js';
 import { MemoryStore } from '../stores/memory/memory.store.js';
 import { AbandonedRequests } from './abandoned-requests.js';

@@ -1,5 +1,4 @@
-import type { Adjustment, Hit, HitResult } from '../contracts/store.js';
-import { adjustmentOf } from '../contracts/undo.js';
+import { adjustmentOf, type Adjustment, type Hit, type HitResult } from '../contracts/store.js';
 import {
   compareStrictness,
   type Decision,

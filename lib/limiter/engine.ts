@@ -207,17 +207,12 @@ export class Engine {
     }
   }
 
-  /** Refunds a request that leaves its queues. Rules without a queue keep its charge. */
+  /** Refunds a request that leaves its queues. */
   private async abandon(decision: Decision): Promise<void> {
     const refunds = refundsOf(decision, { onlyLast: true });
     const hits = DecidedHit.hitsOf(decision, refunds);
     this.events.refunded(() => hits, decision);
-    const queues = new Set(hits.filter(({ rule }) => rule.queues).map(({ key }) => key));
-    const others = refunds.filter(({ key }) => !queues.has(key));
-    await Promise.all([
-      (this.waits ?? (await this.openWaits())).abandoned.refund(refunds.filter(({ key }) => queues.has(key))),
-      others.length > 0 ? this.adjust(others) : undefined,
-    ]);
+    await (this.waits ?? (await this.openWaits())).abandon(hits, refunds);
   }
 
   /**

@@ -1,5 +1,4 @@
-import type { Hit, HitResult } from '../contracts/store.js';
-import { isDenied } from '../contracts/undo.js';
+import { isDenied, type Hit, type HitResult } from '../contracts/store.js';
 import type { RuleHit } from '../rules/compiled-rule.js';
 import { Charge, isPaid } from './decision.js';
 import { type Turn, WaitingRequest } from './waiting-request.js';

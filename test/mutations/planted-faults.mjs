@@ -248,8 +248,8 @@ const FAULTS_BY_PART = {
     {
       words: 'a denied request charges the rules that allow it',
       file: MEMORY,
-      text: 'if (step.allowed && (isDenied || (dryRun && !peek))) step',
-      by: 'if (step.allowed && dryRun && !peek) step',
+      text: 'checked.allowed && (isRefused || (dryRun && !peek));',
+      by: 'checked.allowed && dryRun && !peek;',
       specs: ['test/contract/memory.spec.ts'],
     },
     {
@@ -290,7 +290,7 @@ const FAULTS_BY_PART = {
     {
       words: 'prefetched permits are lost when the process closes',
       file: 'lib/layers/prefetch/prefetch.ts',
-      text: '    await this.refund(entries);\n    await this.next.close();\n',
+      text: '    await this.refund([...this.entries.sweep(() => true), ...this.evicted.splice(0)]);\n    await this.next.close();\n',
       by: '    await this.next.close();\n',
       specs: ['test/prefetch/lifetime.spec.ts', 'test/prefetch/prefetch.spec.ts'],
     },

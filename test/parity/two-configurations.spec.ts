@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { algorithms, type AlgorithmName } from '../../lib/algorithms/registry.js';
 import { MemoryStore } from '../../lib/index.js';
 import type { Hit, HitResult } from '../../lib/store.js';
-import { adjustmentOf } from '../../lib/contracts/undo.js';
+import { adjustmentOf } from '../../lib/contracts/store.js';
 import { compileRule } from '../../lib/rules/compile-rule.js';
 import { FORWARD } from './forward-timeline.js';
 import { rules } from './random-rule.js';

@@ -1,4 +1,4 @@
-import { giveBack, isAhead, read, take, type Backlog, type BurstPace } from '../backlog.js';
+import { giveBack, isAhead, read, takeFrom, type Backlog, type BurstPace } from '../backlog.js';
 import {
   burstOption,
   capacityOf,
@@ -77,7 +77,7 @@ export const gcra: AlgorithmDefinition<GcraOptions, Backlog, keyof BurstPace> & 
   spendBy: slotOf,
 
   step(state, now, cost, pace, maxWait) {
-    return pace.limit === 0 ? NEVER : take(read(state, now, pace), now, cost, pace, maxWait);
+    return pace.limit === 0 ? NEVER : takeFrom(state, now, cost, pace, maxWait);
   },
   refund(state, now, cost, pace, receipt, onlyLast) {
     if (pace.limit === 0) return undefined;

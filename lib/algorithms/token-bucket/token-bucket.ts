@@ -1,6 +1,6 @@
 import type { Step } from '../../contracts/algorithm.js';
 import type { Duration } from '../../contracts/duration.js';
-import { endOf, giveBack, isAhead, read, take, type Backlog, type BurstPace } from '../backlog.js';
+import { endOf, giveBack, isAhead, read, take, takeFrom, type Backlog, type BurstPace } from '../backlog.js';
 import { burstOption, permitsOf, timeOf, timePart, type Capacity, type Overdrawable } from '../burst.js';
 import type { AlgorithmDefinition } from '../definition.js';
 import { durationOption, FLAG, integer } from '../../contracts/options.js';
@@ -108,7 +108,7 @@ export const tokenBucket: AlgorithmDefinition<TokenBucketOptions, Backlog, Token
   step(state, now, cost, pace, maxWait) {
     if (pace.limit === 0) return NEVER;
     const { empty: whole, emptyPart: part } = pace;
-    if (whole + part === 0) return take(read(state, now, pace), now, cost, pace, maxWait);
+    if (whole + part === 0) return takeFrom(state, now, cost, pace, maxWait);
 
     const isNew = state === undefined || endOf(state) + MEMORY <= now;
     const step = take(isNew ? { whole, part } : read(state, now, pace), now, cost, pace, maxWait);

@@ -81,7 +81,7 @@ export class DenyCache implements Store, Follower {
 
   /** Returns the cached results of a request; `undefined` if there are none. */
   private find(hits: readonly Hit[]): readonly HitResult[] | undefined {
-    if (this.denials.count === 0) return undefined;
+    if (!this.timer) return undefined;
     for (const { key } of hits) {
       // A peek, which leaves the order of eviction: the oldest denial is the first to end.
       const denial = this.denials.peek(key);

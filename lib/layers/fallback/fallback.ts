@@ -1,9 +1,16 @@
 import type { Result } from '../../contracts/algorithm.js';
 import type { Fallback } from '../../contracts/decision.js';
-import type { Adjustment, Counter, DecideOptions, HitResult, Store } from '../../contracts/store.js';
+import {
+  isDenied,
+  type Adjustment,
+  type Counter,
+  type DecideOptions,
+  type HitResult,
+  type Store,
+} from '../../contracts/store.js';
 import type { StoreCall } from '../../contracts/store-fault.js';
 import type { MaybePromise } from '../../contracts/thenable.js';
-import { isDenied, undo } from '../../contracts/undo.js';
+import { undo } from '../../contracts/undo.js';
 import type { CompiledRule, RuleHit } from '../../rules/compiled-rule.js';
 import { RETRY_AFTER, type LocalShare } from './local-share.js';
 

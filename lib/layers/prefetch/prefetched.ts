@@ -1,6 +1,11 @@
 import type { TakenAhead } from '../../algorithms/definition.js';
-import type { Adjustment, Hit, HitResult, PrefetchRequest } from '../../contracts/store.js';
-import { adjustmentOf } from '../../contracts/undo.js';
+import {
+  adjustmentOf,
+  type Adjustment,
+  type Hit,
+  type HitResult,
+  type PrefetchRequest,
+} from '../../contracts/store.js';
 import type { CompiledPrefetch } from '../../rules/compiled-rule.js';
 
 /** The prefetched permits of one key, which this process uses one after the other. */

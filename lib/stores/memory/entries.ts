@@ -69,7 +69,8 @@ export class Entries {
     if (entry) {
       entry.state = state;
       entry.expiresAt = expiresAt;
-      if (size !== entry.size) this.resize(entry, size);
+      this.added += Math.max(0, size - entry.size);
+      if (size !== entry.size) this.map.resize(entry, size);
     } else this.add(stateKey, new Entry(stateKey.key, size, state, expiresAt));
   }
 
@@ -96,11 +97,6 @@ export class Entries {
     entry.usedAt = this.added;
     this.map.add(entry);
     this.sweeper ??= this.startSweeper();
-  }
-
-  private resize(entry: Entry, size: number): void {
-    this.added += Math.max(0, size - entry.size);
-    this.map.resize(entry, size);
   }
 
   private find(stateKey: StateKey): Entry | undefined {

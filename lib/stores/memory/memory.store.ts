@@ -1,9 +1,16 @@
-import type { Denied, MaxWait, Next } from '../../contracts/algorithm.js';
+import type { Allowed, Denied, MaxWait, Next } from '../../contracts/algorithm.js';
 import { type Clock, setBack } from '../../contracts/clock.js';
 import { CLOCK, FROM_ONE, readOptions } from '../../contracts/options.js';
-import type { Adjustment, Counter, DecideOptions, Hit, HitResult } from '../../contracts/store.js';
+import {
+  endsWithReset,
+  isDenied,
+  type Adjustment,
+  type Counter,
+  type DecideOptions,
+  type Hit,
+  type HitResult,
+} from '../../contracts/store.js';
 import type { BaseStore, GrantFollower } from '../../contracts/base-store.js';
-import { endsWithReset } from '../../contracts/undo.js';
 import { Entries, Resets, type StateKey } from './entries.js';
 import {
   blockedFor,
@@ -75,55 +82,16 @@ export class MemoryStore implements BaseStore {
     return this.entries.count;
   }
 
-  decide(
-    hits: readonly Hit[],
-    { dryRun = false, peek = false, maxWait = 0, prefetch }: DecideOptions,
-  ): readonly HitResult[] {
+  decide(hits: readonly Hit[], options: DecideOptions): readonly HitResult[] {
     const now = this.now();
-    const steps = new Array<BlockableStep>(hits.length);
-    let isDenied = false;
-    for (let index = 0; index < hits.length; index += 1) {
-      const hit = hits[index]!;
-      const mayWait = hit.waits ? 1 : maxWait;
-      const step = this.stepOrBlock(hit, now, prefetch?.permits ?? hit.cost, mayWait);
-      if (!step.allowed && !hit.shadow) isDenied = true;
-      steps[index] = step;
+    if (hits.length === 1) {
+      const hit = hits[0]!;
+      const step = this.stepOrBlock(hit, now, options);
+      return [this.settle(hit, step, !step.allowed && !hit.shadow, now, options)];
     }
-    const results = new Array<HitResult>(hits.length);
-    for (let index = 0; index < hits.length; index += 1) {
-      const hit = hits[index]!;
-      let step = steps[index]!;
-      let nextAfter: number | null = null;
-      if (step.allowed && (isDenied || (dryRun && !peek))) step = this.step(hit, now, 0);
-      else if (dryRun && step.allowed) nextAfter = nextOfPeek(hit, step, now);
-      else if (!dryRun && hit.cost > 0) {
-        if (!step.allowed) this.keepDenied(hit, step, now);
-        else {
-          const { algorithm } = hit;
-          this.entries.set(hit, step.state, now + step.expiresAfter, algorithm.sizeOf?.(step.state) ?? 1);
-          if (step.granted) this.reportGrants(step.granted);
-          if (hit.alerts) reportCrossed(this.entries, hit, step, now);
-          if (step.remaining === 0 && !algorithm.leases) nextAfter = this.step(hit, now, 1).retryAfter;
-        }
-      }
-      if (!dryRun && (isDenied || !step.allowed || hit.cost === 0)) this.keepMoved(hit, now);
-      const { allowed, remaining, retryAfter, resetAfter, delay, part } = step;
-      const result = {
-        allowed,
-        remaining,
-        retryAfter,
-        resetAfter,
-        delay,
-        source: 'memory',
-        now,
-        chargedAt: now === this.resets.lastAt ? Math.max(now, this.resets.chargesFrom(hit.key)) : now,
-      } as const;
-      if (step.blockedFor !== undefined) results[index] = { ...result, blockedFor: step.blockedFor };
-      else if (part || nextAfter !== null) {
-        results[index] = { ...result, ...(part && { part }), ...(nextAfter !== null && { nextAfter }) };
-      } else results[index] = result;
-    }
-    return results;
+    const steps = hits.map((hit) => this.stepOrBlock(hit, now, options));
+    const isRefused = isDenied(hits, steps);
+    return hits.map((hit, index) => this.settle(hit, steps[index]!, isRefused, now, options));
   }
 
   async adjust(adjustments: readonly Adjustment[]): Promise<readonly boolean[]> {
@@ -218,16 +186,52 @@ export class MemoryStore implements BaseStore {
   }
 
   /** Decides a hit, with the block of its subject. A denial starts a block, unless the cost can never fit. */
-  private stepOrBlock(hit: Hit, now: number, cost: number, maxWait: MaxWait): BlockableStep {
+  private stepOrBlock(hit: Hit, now: number, { maxWait = 0, prefetch }: DecideOptions): BlockableStep {
     const { block, lease } = hit;
-    if (!block) return this.step(hit, now, cost, maxWait, lease);
+    const mayWait = hit.waits ? 1 : maxWait;
+    const cost = prefetch?.permits ?? hit.cost;
+    if (!block) return this.step(hit, now, cost, mayWait, lease);
     const left = blockedFor(this.entries.get(block) as BlockState | undefined, now);
     if (left > 0) {
-      const step = this.step(hit, now, hit.cost, maxWait, lease);
+      const step = this.step(hit, now, hit.cost, mayWait, lease);
       const { resetAfter } = step.allowed ? this.step(hit, now, 0) : step;
       return stepOfBlocked(step, resetAfter, left);
     }
-    return withBlock(this.step(hit, now, cost, maxWait, lease), block.duration);
+    return withBlock(this.step(hit, now, cost, mayWait, lease), block.duration);
+  }
+
+  /** Stores what a decided hit changes, and returns its result. */
+  private settle(
+    hit: Hit,
+    checked: BlockableStep,
+    isRefused: boolean,
+    now: number,
+    { dryRun = false, peek = false }: DecideOptions,
+  ): HitResult {
+    const isUncharged = checked.allowed && (isRefused || (dryRun && !peek));
+    const step: BlockableStep = isUncharged ? this.step(hit, now, 0) : checked;
+    let nextAfter: number | null = null;
+    if (!isUncharged && step.allowed && dryRun) nextAfter = nextOfPeek(hit, step, now);
+    else if (!isUncharged && !dryRun && hit.cost > 0) {
+      if (step.allowed) nextAfter = this.charge(hit, step, now);
+      else this.keepDenied(hit, step, now);
+    }
+    if (!dryRun && (isRefused || !step.allowed || hit.cost === 0)) this.keepMoved(hit, now);
+    const { allowed, remaining, retryAfter, resetAfter, delay, part, blockedFor: left } = step;
+    const source = 'memory';
+    const result: Changeable<HitResult> = { allowed, remaining, retryAfter, resetAfter, delay, source, now };
+    if (now === this.resets.lastAt) result.chargedAt = Math.max(now, this.resets.chargesFrom(hit.key));
+    if (left !== undefined) result.blockedFor = left;
+    if (part) result.part = part;
+    if (nextAfter !== null) result.nextAfter = nextAfter;
+    return result;
+  }
+
+  /** Stores a charge. Returns the time until a permit is available if it took the last one; `null` if it did not. */
+  private charge(hit: Hit, step: Allowed<unknown>, now: number): number | null {
+    this.keep(hit, step, now);
+    if (hit.alerts) reportCrossed(this.entries, hit, step, now);
+    return step.remaining === 0 && !hit.algorithm.leases ? this.step(hit, now, 1).retryAfter : null;
   }
 
   private keepDenied(hit: Hit, step: BlockableStep & Denied, now: number): void {
@@ -263,6 +267,8 @@ export class MemoryStore implements BaseStore {
     this.entries.set(block, { until: now + duration, written: now } satisfies BlockState, now + duration, 1);
   }
 }
+
+type Changeable<Type> = { -readonly [Field in keyof Type]: Type[Field] };
 
 /** Reports the thresholds that a charge has crossed, as alerts.lua does. */
 function reportCrossed(

@@ -1,13 +1,19 @@
 import { nextTick } from 'node:process';
 import { setImmediate } from 'node:timers';
-import { MOST_KEYS, type DecideOptions, type Hit, type HitResult } from '../../../contracts/store.js';
+import {
+  MOST_KEYS,
+  isDenied,
+  type DecideOptions,
+  type Hit,
+  type HitResult,
+} from '../../../contracts/store.js';
 import type { BaseStore } from '../../../contracts/base-store.js';
 import { StoreFault } from '../../../contracts/store-fault.js';
 import { Call, type CallClock, type Request, type Caller } from './call.js';
 import type { ClientFaults, CurrentClient } from '../link/current-client.js';
 import type { LostCalls } from './lost-calls.js';
 import { ReplyReader, type DecideReply } from './reply.js';
-import { isDenied, undo } from '../../../contracts/undo.js';
+import { undo } from '../../../contracts/undo.js';
 
 interface Waiting {
   readonly resolve: (results: readonly HitResult[]) => void;

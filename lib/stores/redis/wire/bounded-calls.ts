@@ -1,5 +1,4 @@
-import { MOST_KEYS, type Adjustment } from '../../../contracts/store.js';
-import { endsWithReset } from '../../../contracts/undo.js';
+import { MOST_KEYS, endsWithReset, type Adjustment } from '../../../contracts/store.js';
 
 /** Maximum number of elements that a call reads, writes or moves one by one. */
 const MOST_ELEMENTS = 1000;

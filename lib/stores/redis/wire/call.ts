@@ -1,7 +1,13 @@
 import type { Algorithm, Parameters } from '../../../contracts/algorithm.js';
 import type { ScriptName } from './script.js';
-import type { Adjustment, Alerts, Counter, DecideOptions, Hit } from '../../../contracts/store.js';
-import { endsWithReset } from '../../../contracts/undo.js';
+import {
+  endsWithReset,
+  type Adjustment,
+  type Alerts,
+  type Counter,
+  type DecideOptions,
+  type Hit,
+} from '../../../contracts/store.js';
 
 /**
  * Runs calls. A wrapper around a caller is a caller itself: it adds one capability, and passes the call to the next

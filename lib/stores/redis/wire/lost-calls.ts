@@ -1,7 +1,12 @@
-import type { Adjustment, DecideOptions, Hit, HitResult } from '../../../contracts/store.js';
+import {
+  isDenied,
+  type Adjustment,
+  type DecideOptions,
+  type Hit,
+  type HitResult,
+} from '../../../contracts/store.js';
 import type { Adjuster } from './adjuster.js';
 import type { Call, Request } from './call.js';
-import { isDenied } from '../../../contracts/undo.js';
 import { wasNotExecuted } from '../breaker/deadline.js';
 import { ReplyReader, type DecideReply } from './reply.js';
 
