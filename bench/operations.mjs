@@ -4,14 +4,15 @@
 import { get } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AnsweringProcess } from './answering-process.mjs';
-import { count, threeDigits } from './columns.mjs';
+import { count, threeDigits, times } from './columns.mjs';
 import { startMeasuredServer } from './measured-server.mjs';
 import { asked, machine, progress, report } from './report.mjs';
 import { median } from './stats.mjs';
 
 const CHILD = new URL('operated-process.mjs', import.meta.url);
-const ROUNDS = asked.quick ? 1 : 7;
+const ROUNDS = asked.quick ? 1 : 5;
 const MS = asked.quick ? 2000 : 10_000;
+const IDLE_MS = MS / 2;
 const RATE = 200;
 const MANY = asked.quick ? 1000 : 100_000;
 
@@ -45,6 +46,7 @@ function view(port) {
   });
 }
 
+/** The commands so far: those of functions and scripts as well. */
 async function commands(redis) {
   const calls = [...(await redis.info('commandstats')).matchAll(/^cmdstat_(\S+):calls=(\d+)/gm)];
   return calls.reduce((sum, [, name, number]) => sum + (name === 'info' ? 0 : Number(number)), 0);
@@ -60,12 +62,15 @@ async function bytes(redis) {
 async function measure({ setup, server, child, port, redis }) {
   const close = await Promise.all(Array.from({ length: setup.viewers }, () => view(port)));
   await sleep(1000);
-  const before = [await commands(redis), await server.cpuMicros()];
+  const sent = await commands(redis);
+  await sleep(IDLE_MS);
+  const idle = ((await commands(redis)) - sent) / (IDLE_MS / 1000);
+  const before = await server.cpuMicros();
   const { decisions, cpuMicros, heap, seconds } = await child.ask({ ms: MS, rate: RATE });
   const figures = {
     rate: decisions / seconds,
-    commands: ((await commands(redis)) - before[0]) / seconds,
-    server: ((await server.cpuMicros()) - before[1]) / 1000 / seconds,
+    commands: idle,
+    server: ((await server.cpuMicros()) - before) / 1000 / seconds,
     client: cpuMicros / 1000 / seconds,
     bytes: await bytes(redis),
     heap,
@@ -89,31 +94,33 @@ for (const { child, redis, server } of places) {
   await server.stop();
 }
 
-/** The median of the differences from the process without the page in the same round. */
-function added({ setup, rounds }, figure) {
+/** Compares a figure with that of the process without the page in the same round. Returns the median. */
+function compared({ setup, rounds }, figure, compare) {
   const base = places.find((each) => !each.setup.hasPage && each.setup.subjects === setup.subjects);
-  return median(rounds.map((each, round) => each[figure] - base.rounds[round][figure]));
+  return median(rounds.map((each, round) => compare(each[figure], base.rounds[round][figure])));
 }
 
+const FIGURES = Object.keys(places[0].rounds[0]);
 const rows = places.map((place) => {
-  const names = Object.keys(place.rounds[0]);
-  const each = (figureOf) => Object.fromEntries(names.map((figure) => [figure, figureOf(figure)]));
-  const medians = each((figure) => median(place.rounds.map((round) => round[figure])));
-  return { ...place.setup, ...medians, added: each((figure) => added(place, figure)), rounds: place.rounds };
+  const each = (figureOf) => Object.fromEntries(FIGURES.map((figure) => [figure, figureOf(figure)]));
+  return {
+    ...place.setup,
+    ...each((figure) => median(place.rounds.map((round) => round[figure]))),
+    times: each((figure) => compared(place, figure, (one, other) => one / other)),
+    added: each((figure) => compared(place, figure, (one, other) => one - other)),
+    rounds: place.rounds,
+  };
 });
 
-/** A figure, and what the page adds to it. */
-const both =
-  (figure, scale = 1) =>
-  (row) =>
-    threeDigits(row[figure] / scale) +
-    (row.hasPage ? ` (+${threeDigits(Math.max(0, row.added[figure] / scale))})` : '');
+const ratio = (figure) => (row) => `${threeDigits(row[figure])} (${times(row.times[figure])})`;
+const sum = (figure, scale) => (row) =>
+  `${threeDigits(row[figure] / scale)} (+${threeDigits(Math.max(0, row.added[figure] / scale))})`;
 report(machine({ redis: places[0].server.version, 'decisions per second': RATE, rounds: ROUNDS }), rows, {
   process: (row) => row.title,
   subjects: (row) => count(row.subjects),
-  'commands/s': both('commands'),
-  'CPU, ms/s': both('client'),
-  'CPU of Redis, ms/s': both('server'),
+  'commands/s without requests': sum('commands', 1),
+  'CPU, ms/s': ratio('client'),
+  'CPU of Redis, ms/s': ratio('server'),
   'kB in Redis': (row) => threeDigits(row.bytes / 1000),
-  'heap, MB': both('heap', 1e6),
+  'heap, MB': sum('heap', 1e6),
 });

@@ -84,10 +84,11 @@ export class Snapshots {
       (totals.get(rule)?.top ?? []).map(([subject, , , route]) => ({ rule, subject, route })),
     );
     const permits = await this.remaining.of(asked);
+    const none = ruleTotals([], 0);
     let next = 0;
     return names.map((rule) => {
       const view = views.get(rule);
-      const { top, ...figures } = totals.get(rule) ?? ruleTotals([], 0);
+      const { top, ...figures } = totals.get(rule) ?? none;
       const subjects = top.map(([element, denied, error]) => {
         return { ...namedSubject(secret, rule, subjectOfText(element)), denied, error, ...permits[next++]! };
       });

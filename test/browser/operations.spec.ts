@@ -126,6 +126,10 @@ describe('the operations page during an incident', () => {
       await dialogHas(ip);
       const undo = await page.$('dialog .operations button');
       expect(await undo!.isIntersectingViewport({ threshold: 1 })).toBe(true);
+      const heights = await page.$eval('dialog td.operations', (cell) => {
+        return [cell, cell.parentElement!].map((each) => each.getBoundingClientRect().height);
+      });
+      expect(heights[0]).toBe(heights[1]); // It covers what it is above.
       expect(await seriousFindings(page)).toEqual([]);
       expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0);
     },

@@ -13,15 +13,14 @@ const VERSION = 3;
 export const LONGEST_FIGURES = 48 * 1024;
 /** Length that subjects can have however long the figures are. */
 const ROOM_FOR_SUBJECTS = 8 * 1024;
-/** The fields with lists, and whether they have an item. */
+const COUNTS = { allowed: Number.isFinite, denied: Number.isFinite };
+/** The fields with lists, each with the check of an item. */
 const LISTS: Lists = {
-  ...{ allowed: Number.isFinite, denied: Number.isFinite, sources: Number.isFinite },
-  ...{ durations: Array.isArray, servers: Array.isArray, rules: isFields },
+  ...{ ...COUNTS, sources: Number.isFinite, durations: Array.isArray, servers: Array.isArray },
+  rules: isFields,
 };
 const NUMBERS = ['second', 'span', 'uncounted', 'since', 'pid'];
-const LISTS_OF_RULE: Lists = {
-  ...{ allowed: Number.isFinite, denied: Number.isFinite, routes: Array.isArray, top: Array.isArray },
-};
+const LISTS_OF_RULE: Lists = { ...COUNTS, routes: Array.isArray, top: Array.isArray };
 const NUMBERS_OF_RULE = ['wouldDeny', 'trialDeny', 'rest'];
 const MOST_PROBLEMS = 10;
 const LONGEST_PROBLEM = 600;

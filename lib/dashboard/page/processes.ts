@@ -48,8 +48,7 @@ function silentText(snapshot: Snapshot, silent: readonly SnapshotProcess[]): str
 /** How many processes there are, and how many of them report, if that differs. */
 function totalOf({ alive, processes }: Snapshot): string {
   const reporting = processes.filter(({ silentSince }) => silentSince === null).length;
-  const isOne = alive <= 1 && reporting === 1;
-  if (isOne) return '1 process';
+  if (alive <= 1 && reporting === 1) return '1 process';
   const differs = alive > reporting || reporting < processes.length;
   return differs ? `${count(alive)} alive, ${count(reporting)} report` : `${count(reporting)} processes`;
 }
