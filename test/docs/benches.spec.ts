@@ -29,7 +29,7 @@ const FIGURES = {
   'growth-processes': [...onRedis, 'processes'],
   'growth-cluster': [...onRedis, 'nodes'],
   heartbeats: ['processes', 'inARow', 'apart'],
-  operations: ['commands', 'client', 'server', 'heap'],
+  operations: ['client', 'server', 'heap'],
 };
 
 // The compared packages are installed with `npm ci --prefix bench`, not with this package.
