@@ -173,8 +173,10 @@ export class Settlement {
 
   /** Returns whether the value has not ended yet. */
   private see(run: Run, value: unknown, ended?: Ended): boolean {
-    const stream: unknown = value instanceof StreamableFile ? value.getStream() : value;
-    if (stream instanceof Readable && !stream.readableObjectMode) this.countBytes(run, stream, ended);
+    const isFile = value instanceof StreamableFile; // has bytes, also if its stream is in object mode
+    const stream: unknown = isFile ? value.getStream() : value;
+    const isBytes = stream instanceof Readable && (isFile || !stream.readableObjectMode);
+    if (isBytes) this.countBytes(run, stream, ended);
     else if (isIterable(value)) this.follow(run, value, ended);
     else {
       for (const limit of this.limits) this.add(run, limit, value);
