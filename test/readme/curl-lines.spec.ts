@@ -75,8 +75,9 @@ describe.each(['memory', 'redis'])('the READMEs against the sample app, counting
         .map((line) => line.split('=', 2)),
     );
     const { origin } = await startSampleApp({ ...variables, ...place() });
-    expect(await curl('curl -i -X POST localhost:3000/orders', origin)).toContain('"create-order";q=20;');
-    expect(await curl('curl -i localhost:3000/search', origin)).not.toContain('"search"');
+    const created = await curl('curl -i -X POST localhost:3000/orders', origin);
+    expect(created).toContain('"create-order";q=20;');
+    expect(created).toContain('"default";q=100;w=30');
   });
 });
 
