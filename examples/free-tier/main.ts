@@ -7,7 +7,6 @@ import {
   RateLimitModule,
   RateLimitService,
   SkipRateLimit,
-  Usage,
 } from 'nestjs-redis-rate-limit';
 
 @Controller()
@@ -22,10 +21,9 @@ class TranslationController {
   }
 
   /** What is left, without using any of it. */
-  @RateLimit('month', { cost: 0 })
   @Get('quota')
-  quota(@Usage() usage: unknown) {
-    return usage;
+  quota(@Headers('x-api-key') key: string) {
+    return this.limits.usage(key, ['month']);
   }
 
   /** The free tier first, and then the credits that the customer has bought. */

@@ -7,6 +7,8 @@ import { packageRoot, packTarball } from '../packaging/tarball.js';
 /** The examples of the repository, with the packed tarball and the dependencies that are installed here. */
 export class Examples {
   private readonly running = new Set<ChildProcess>();
+  /** What all examples have printed. */
+  output = '';
 
   private constructor(private readonly folder: string) {}
 
@@ -26,11 +28,11 @@ export class Examples {
     return new Examples(folder);
   }
 
-  /** Starts an example as its reader does, with `npm start`, and returns its address. */
-  async start(task: string): Promise<string> {
+  /** Starts an example as its reader does, with `npm start`, and returns its address. Rejects with its output if it ends. */
+  async start(task: string, variables: Record<string, string> = {}): Promise<string> {
     const child = spawn('npm', ['start'], {
       cwd: join(this.folder, 'examples', task),
-      env: { PATH: process.env.PATH, HOME: process.env.HOME, PORT: '0' },
+      env: { PATH: process.env.PATH, HOME: process.env.HOME, PORT: '0', ...variables },
       detached: true,
     });
     this.running.add(child);
@@ -38,6 +40,7 @@ export class Examples {
     return new Promise((resolve, reject) => {
       const read = (text: Buffer) => {
         output += String(text);
+        this.output += String(text);
         const [, address] = /Listening on (http:\S+)/.exec(output) ?? [];
         if (address) resolve(address.replace('[::1]', 'localhost'));
       };
