@@ -51,7 +51,7 @@ if (process.argv.includes('--check')) {
   }
 } else {
   const [tarball, code, direct, indirect] = measured;
-  const line = `${tarball} kB packed, ${code} kB loaded to count in memory, ${direct} dependencies with ${indirect} of their own`;
+  const line = `${tarball} kB packed, ${code} kB loaded to count in memory, ${direct} ${direct === 1 ? 'dependency' : 'dependencies'} with ${indirect} of ${direct === 1 ? 'its' : 'their'} own`;
   const options = { ...(await prettier.resolveConfig(README)), filepath: README };
   const written = text.replace(LINE, (_, start, end) => `${start}${line}${end}`);
   writeFileSync(README, await prettier.format(written, options));
