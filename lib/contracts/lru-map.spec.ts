@@ -15,7 +15,7 @@ describe('LruMap', () => {
   const add = (keys: string, size = 1) => {
     for (const key of keys) map.add(new Item(key, size));
   };
-  const held = (keys: string) => Array.from(keys, (key) => map.peek(key)?.key ?? '').join('');
+  const held = (keys: string) => Array.from(keys, (key) => map.get(key)?.key ?? '').join('');
   const swept = (keys: string, most?: number) =>
     map
       .sweep(({ key }) => keys.includes(key), most)
@@ -27,7 +27,8 @@ describe('LruMap', () => {
   it('evicts the entry that was not used for the longest time when there are too many', () => {
     add('abc');
     expect(map.get('a')?.key).toBe('a');
-    expect(map.peek('b')?.key).toBe('b');
+    map.use(map.get('a')!);
+    expect(map.get('b')?.key).toBe('b');
     add('d');
     expect([held('abcd'), evicted, map.count]).toEqual(['acd', ['b'], 3]);
   });
@@ -44,16 +45,16 @@ describe('LruMap', () => {
   it('evicts other entries when one grows', () => {
     open(9, 9);
     add('abc', 3);
-    map.resize(map.peek('a')!, 5);
+    map.resize(map.get('a')!, 5);
     expect([held('abc'), evicted]).toEqual(['ac', ['b']]);
-    map.resize(map.peek('a')!, 1);
+    map.resize(map.get('a')!, 1);
     add('de', 2);
     expect(held('acde')).toBe('acde');
   });
 
   it('replaces an entry by another with the same key, which is no eviction', () => {
     add('abc');
-    const replaced = map.peek('a');
+    const replaced = map.get('a');
     add('a');
     expect([map.count, evicted, replaced?.map]).toEqual([3, [], undefined]);
     add('d');
@@ -88,7 +89,7 @@ describe('LruMap', () => {
     open(9);
     add('abcd');
     expect(swept('', 1)).toBe('');
-    map.get('b');
+    map.use(map.get('b')!);
     expect(swept('abcd')).toBe('cdb');
   });
 });

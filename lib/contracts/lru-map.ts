@@ -9,7 +9,7 @@ export abstract class LruEntry<Self extends LruEntry<Self>> {
   /** @param size its part of the total size, which `LruMap.resize` changes */
   constructor(
     readonly key: string,
-    public size = 1,
+    public size: number,
   ) {}
 }
 
@@ -38,15 +38,8 @@ export class LruMap<Entry extends LruEntry<Entry>> {
     return this.entries.size;
   }
 
-  /** Returns an entry, and makes it the most recently used. */
-  get(key: string): Entry | undefined {
-    const entry = this.entries.get(key);
-    if (entry) this.use(entry);
-    return entry;
-  }
-
   /** Returns an entry, which does not count as its use. */
-  peek(key: string): Entry | undefined {
+  get(key: string): Entry | undefined {
     return this.entries.get(key);
   }
 

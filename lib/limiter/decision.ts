@@ -1,5 +1,6 @@
 import { adjustmentOf, type Adjustment, type Hit, type HitResult } from '../contracts/store.js';
 import {
+  checkDecision,
   compareStrictness,
   type Decision,
   type DecisionSource,
@@ -8,7 +9,11 @@ import {
 } from '../contracts/decision.js';
 import type { SharePart } from '../contracts/algorithm.js';
 import type { RuleHit } from '../rules/compiled-rule.js';
+import { readOptions } from '../contracts/options.js';
+import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import { denialIds } from './denial-id.js';
+import { checkNames } from './operation.js';
+import { REFUND_OPTIONS, type RefundOptions } from './rate-limiter.options.js';
 
 /** The charges of a decision that are not refunded, settled or held yet. */
 export class Charge {
@@ -191,4 +196,35 @@ function longestDelay(decisions: readonly RuleDecision[]): number {
   let longest = 0;
   for (const { delayMs, shadow } of decisions) if (!shadow && delayMs > longest) longest = delayMs;
   return longest;
+}
+
+/**
+ * Returns the refunds of the permits that a decision charged, once.
+ *
+ * @throws RateLimitConfigError if the decision is not one of a limiter, or an option is invalid
+ */
+export function refundsOf(decision: Decision, options: RefundOptions | undefined): readonly Adjustment[] {
+  checkCharged(decision);
+  const { onlyLast = false, rules } = readOptions('refund', options, REFUND_OPTIONS);
+  if (rules)
+    checkNames(
+      'refund',
+      rules,
+      decision.decisions.map(({ rule }) => rule),
+    );
+  const isMeant = (hit: Hit, index: number): boolean =>
+    isPaid(hit) && (rules === undefined || rules.includes(decision.decisions[index]!.rule));
+  return DecidedHit.chargeOf(decision)?.take(onlyLast ? 'refund-last' : 'refund', isMeant) ?? [];
+}
+
+/**
+ * @throws RateLimitConfigError if the decision was allowed and its charge is unknown: a copy, or an object of
+ *   another origin
+ */
+function checkCharged(decision: unknown): void {
+  const given = checkDecision(decision);
+  if (given instanceof DecidedHit || !given.allowed) return;
+  throw new RateLimitConfigError([
+    problem('decision', given, 'the object that the limiter returned, since a copy does not have its charge'),
+  ]);
 }

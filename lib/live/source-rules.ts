@@ -1,3 +1,4 @@
+import { isFields } from '../contracts/fields.js';
 import { FROM_ONE } from '../contracts/options.js';
 import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import {
@@ -11,7 +12,8 @@ import {
 } from '../contracts/rule-source.js';
 import { RateLimitConflictError } from '../contracts/rate-limit-conflict.error.js';
 import { RateLimitStoreError } from '../limiter/rate-limit-store.error.js';
-import type { SubjectValue } from '../rules/subject.js';
+import { SUBJECT_ALLOWED, subjectFromProgram, type SubjectValue } from '../rules/subject.js';
+import type { RuleChanges } from '../nest/rules/rule-changes.js';
 import type { RuleTable } from '../nest/rules/rule-table.js';
 import type { Warnings } from '../nest/warnings.js';
 import {
@@ -25,7 +27,6 @@ import {
 import { checkedRules, inTime, LiveFollower } from './live-follower.js';
 import { LiveRules } from './live-rules.js';
 import { LiveState } from './live-state.js';
-import { checkSubject, stated, withChange, isSame } from './written-change.js';
 
 /** Milliseconds in which a source has to return what it holds, and to confirm a change. */
 const WITHIN_MS = { read: 1000, change: 5000 };
@@ -161,4 +162,40 @@ async function bySource<Result>(
     if (error instanceof RateLimitConfigError || error instanceof RateLimitConflictError) throw error;
     throw new RateLimitStoreError(operation, error);
   }
+}
+
+/** @throws RateLimitConfigError if it is no subject: a digest with the right fields may be from a client */
+function checkSubject(rule: string, subject: SubjectValue): void {
+  if (subjectFromProgram(subject) !== undefined) return;
+  throw new RateLimitConfigError([problem(`subject of rule "${rule}"`, subject, SUBJECT_ALLOWED)]);
+}
+
+/**
+ * Returns a change without the fields that are `undefined`, which JSON does not have.
+ *
+ * @throws RateLimitConfigError if there is no change: it would remove the one before
+ */
+function stated<Change extends LiveRuleFields | 'allow' | 'deny'>(rule: string, change: Change): Change {
+  if (change === undefined) {
+    const fix = 'an object with fields of a rule; to remove a live change, use unset() or unsetException()';
+    throw new RateLimitConfigError([problem(`live rule "${rule}"`, change, fix)]);
+  }
+  if (!isFields(change)) return change;
+  return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)) as Change;
+}
+
+function withChange(held: RuleChanges | undefined, change: RuleChange): RuleChanges {
+  const { layer, exceptions } = held ?? { layer: undefined, exceptions: [] };
+  const entry =
+    change.fields === undefined ? undefined : { ...change, fields: change.fields, until: Infinity };
+  if (change.subject === undefined) return { layer: entry, exceptions };
+  const others = exceptions.filter((each) => !isSame(each, change));
+  return { layer, exceptions: entry ? [...others, entry] : others };
+}
+
+function isSame(
+  one: Pick<RuleChange, 'rule' | 'subject'>,
+  other: Pick<RuleChange, 'rule' | 'subject'>,
+): boolean {
+  return one.rule === other.rule && JSON.stringify(one.subject) === JSON.stringify(other.subject);
 }

@@ -5,8 +5,7 @@ import type * as TsMorph from 'ts-morph';
 import { migrateDecorators } from './decorators.js';
 import { isGuardProvider, migrateGuards } from './guards.js';
 import { migrateModules } from './modules.js';
-import { limitsAfter, limitsBefore } from './limits.js';
-import { tableOf } from './table.js';
+import { limitsAfter, limitsBefore, type RouteLimits } from './limits.js';
 import { MARK, Source, THROTTLER, type Application } from './source.js';
 import { isTest } from './changes.js';
 import { UNKNOWN, objectsIn, rootsOf, throttlersOf } from './throttlers.js';
@@ -184,5 +183,30 @@ function look(sources: readonly Source[]): Application {
       (source) =>
         !isTest(source.file) && objectsIn(source, source.file).some((each) => isGuardProvider(source, each)),
     ),
+  };
+}
+
+/** Returns a table of the routes, and whether each has the same limits as before, all of them known. */
+function tableOf(
+  before: RouteLimits,
+  after: RouteLimits,
+): { readonly lines: string[]; readonly isSame: boolean } {
+  const labels = [...before.keys()].map((key) => key.split(' ')[0]!);
+  const rows = [...before].map(([key, limits], index) => {
+    const isAlone = labels.indexOf(labels[index]!) === labels.lastIndexOf(labels[index]!);
+    return [isAlone ? labels[index]! : key, limits, after.get(key) ?? UNKNOWN] as const;
+  });
+  const isRight = (one: string, other: string): boolean => one === other && !one.includes(UNKNOWN);
+  const [first, second] = [0, 1].map((column) => Math.max(6, ...rows.map((row) => row[column]!.length)));
+  const line = (route: string, one: string, other: string, note = ''): string =>
+    `  ${route.padEnd(first!)}  ${one.padEnd(second!)}  ${other}${note}`;
+  return {
+    lines: [
+      line('route', 'before', 'after'),
+      ...rows.map(([route, one, other]) =>
+        line(route, one, other, isRight(one, other) ? '' : one === other ? '   ! not known' : '   ! differs'),
+      ),
+    ],
+    isSame: rows.every(([, one, other]) => isRight(one, other)),
   };
 }

@@ -1,5 +1,4 @@
 import { type OptionCheck, readOptions } from '../contracts/options.js';
-import { LruEntry, LruMap } from '../contracts/lru-map.js';
 import type { Duration } from '../contracts/duration.js';
 import type { Rule } from '../rules/rule.js';
 
@@ -69,21 +68,14 @@ interface ThrottlerRules {
   readonly forgets: boolean;
 }
 
-class CachedRules extends LruEntry<CachedRules> {
-  constructor(
-    key: string,
-    readonly rules: ThrottlerRules,
-  ) {
-    super(key);
-  }
-}
+const MOST_RULES = 1000;
 
 /** The largest limit of a rule. */
 const UNLIMITED = 1_000_000_000;
 
 /** The limits of throttlers can be functions of the request: rules are compiled once for each combination of values. */
 export class ThrottlerRuleCache {
-  private readonly cached = new LruMap<CachedRules>(1000, Infinity);
+  private readonly cached = new Map<string, ThrottlerRules>();
 
   constructor(private readonly algorithm: ThrottlerAlgorithm) {}
 
@@ -95,10 +87,11 @@ export class ThrottlerRuleCache {
   of(name: string, ttl: number, limit: number, blockDuration: number): ThrottlerRules {
     const key = `${ttl} ${limit} ${blockDuration} ${name}`;
     const known = this.cached.get(key);
-    if (known) return known.rules;
+    if (known) return known;
     readOptions('increment', { ttl, limit, blockDuration, throttlerName: name }, THROTTLER_ARGUMENTS);
     const rules = this.make(name, ttl, Math.min(Math.floor(limit), UNLIMITED), blockDuration || ttl);
-    this.cached.add(new CachedRules(key, rules));
+    if (this.cached.size === MOST_RULES) this.cached.clear();
+    this.cached.set(key, rules);
     return rules;
   }
 

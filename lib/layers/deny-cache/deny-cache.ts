@@ -83,8 +83,7 @@ export class DenyCache implements Store, Follower {
   private find(hits: readonly Hit[]): readonly HitResult[] | undefined {
     if (!this.timer) return undefined;
     for (const { key } of hits) {
-      // A peek, which leaves the order of eviction: the oldest denial is the first to end.
-      const denial = this.denials.peek(key);
+      const denial = this.denials.get(key); // The oldest denial is the first to end.
       if (!denial?.isOf(hits)) continue;
       const results = denial.at(this.now());
       if (!results) this.denials.delete(key);

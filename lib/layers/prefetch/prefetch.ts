@@ -97,7 +97,9 @@ export class PrefetchLayer implements Store<RuleHit>, Follower {
   }
 
   private spend(hit: RuleHit, peek: boolean): HitResult | undefined {
-    const prefetched = this.entries.get(hit.key)?.prefetched;
+    const entry = this.entries.get(hit.key);
+    if (entry) this.entries.use(entry);
+    const prefetched = entry?.prefetched;
     return prefetched?.isFor(hit) ? prefetched.spend(hit, this.now(), peek) : undefined;
   }
 
@@ -181,7 +183,7 @@ export class PrefetchLayer implements Store<RuleHit>, Follower {
     const came = coming
       .catch(() => undefined)
       .then(() => {
-        if (this.entries.peek(key) !== entry) this.evicted.push(entry);
+        if (this.entries.get(key) !== entry) this.evicted.push(entry);
       });
     this.taking.add(came);
     void came.then(() => this.taking.delete(came));

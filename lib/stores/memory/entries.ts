@@ -102,7 +102,7 @@ export class Entries {
   private find(stateKey: StateKey): Entry | undefined {
     const known = stateKey.entry as Entry | undefined;
     const isHeld = known?.map === this.map && known.key === stateKey.key;
-    const entry = isHeld ? known : this.map.peek(stateKey.key);
+    const entry = isHeld ? known : this.map.get(stateKey.key);
     if (!entry) return undefined;
     if (entry !== known) stateKey.entry = entry;
     if (this.added - entry.usedAt >= this.staysUsed) {

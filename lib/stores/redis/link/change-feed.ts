@@ -1,5 +1,4 @@
 import type { Follower, GrantFollower } from '../../../contracts/base-store.js';
-import { LruEntry, LruMap } from '../../../contracts/lru-map.js';
 import type { StoreFault } from '../../../contracts/store-fault.js';
 import { faultOf } from '../breaker/fault.js';
 import { Deadline } from '../breaker/deadline.js';
@@ -22,22 +21,7 @@ const RESET = ' ';
 /** Within this time, the other masters of a Cluster repeat a message of one master. */
 const ECHO_MS = 1000;
 
-/** A reset of a key, and the server that announced it first. */
-class Reset extends LruEntry<Reset> {
-  private readonly until = performance.now() + ECHO_MS;
-
-  constructor(
-    key: string,
-    private readonly address: string,
-  ) {
-    super(key);
-  }
-
-  /** Whether a message of a server repeats it. */
-  isEcho(address: string): boolean {
-    return address !== this.address && performance.now() < this.until;
-  }
-}
+const MOST_RESETS = 1000;
 
 /** A server that announces changes. */
 interface Publisher {
@@ -54,7 +38,8 @@ interface Publisher {
 export class ChangeFeed {
   private readonly followers = new Map<string, Set<Follower>>();
   private readonly subscribers = new Map<string, Subscriber>();
-  private readonly resets = new LruMap<Reset>(1000, Infinity);
+  /** The last resets by key: the server that announced one first, and until when others repeat it. */
+  private readonly resets = new Map<string, { readonly address: string; readonly until: number }>();
   private readonly refused: ((fault: StoreFault) => void)[] = [];
   private readonly keyPrefix: string;
   private isWatching = false;
@@ -207,9 +192,16 @@ export class ChangeFeed {
     const isReset = message.startsWith(RESET);
     const key = message.slice((isReset ? RESET.length : 0) + this.keyPrefix.length);
     // A repeated message must not discard permits that were prefetched after the reset.
-    const isFirst = isReset && !this.resets.peek(key)?.isEcho(address);
-    if (isFirst) this.resets.add(new Reset(key, address));
+    const isFirst = isReset && !this.isEcho(address, key);
+    if (isFirst) this.resets.set(key, { address, until: performance.now() + ECHO_MS });
     this.report(channel, key, isFirst);
+  }
+
+  /** Whether another server has announced a reset. */
+  private isEcho(address: string, key: string): boolean {
+    const first = this.resets.get(key);
+    if (!first && this.resets.size === MOST_RESETS) this.resets.clear();
+    return first !== undefined && first.address !== address && performance.now() < first.until;
   }
 
   /** Reports to followers whether messages arrive from now on. Earlier changes may have been missed. */
