@@ -23,10 +23,10 @@ export function rulesOf(count, limit) {
 }
 
 /**
- * This library with one rule, or several rules that are decided together. `rule` replaces the default rule; `reserves`:
- * reserves the permits, to be settled by rule name, instead of consuming them.
+ * This library with one rule, or several rules that are decided together. `rule` replaces the default rule; `named`:
+ * states the cost by rule name; `reserves`: reserves the permits, to be settled by rule name, instead of consuming them.
  */
-export function ours({ rules = 1, rule, reserves = false } = {}) {
+export function ours({ rules = 1, rule, named = false, reserves = false } = {}) {
   return async ({ server, limit }) => {
     const client = server.connect();
     const store = new RedisStore({ redis: client, timeout: PATIENCE_MS, connectTimeout: PATIENCE_MS });
@@ -38,8 +38,12 @@ export function ours({ rules = 1, rule, reserves = false } = {}) {
     const cost = Object.fromEntries(asked.map(({ name }) => [name, 1]));
     return {
       ask: reserves
-        ? async (subject) => (await limiter.reserve(asked, subject, { cost })).decision
-        : (subject) => limiter.consume(consumed, subject),
+        ? async (subject) => {
+            const reservation = await limiter.reserve(asked, subject, { cost });
+            void reservation.settle({}); // It keeps its charges, without a call; a dropped one would be reported.
+            return reservation.decision;
+          }
+        : (subject) => limiter.consume(consumed, subject, named ? { cost } : undefined),
       isAllowed({ allowed, source }) {
         if (source === 'fallback') throw new Error('Redis did not decide', { cause: failure });
         return allowed;

@@ -14,6 +14,7 @@ const TIMES = asked.quick ? { rounds: 3, ms: 200 } : { rounds: 9, ms: 700 };
 
 const entries = [
   { row: { operation: 'a decision' }, open: ours({ rules: 3 }) },
+  { row: { operation: 'a decision, costs by rule name' }, open: ours({ rules: 3, named: true }) },
   { row: { operation: 'a reservation' }, open: ours({ rules: 3, reserves: true }) },
 ];
 const setting = { ...ALL_LET_IN, ...TIMES, subjects: subjectsOf(KEYS), lanes: LANES };

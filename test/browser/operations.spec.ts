@@ -32,7 +32,10 @@ describe('the operations page during an incident', () => {
   beforeAll(async () => {
     chromium = await startChromium();
     const prefix = uniquePrefix();
-    const onDemand = { mail: { window: '1h', limit: 9, by: 'user', block: 'manual' } } as const;
+    const onDemand = {
+      mail: { window: '1h', limit: 9, by: 'user', block: 'manual' },
+      tokens: { window: 'month', limit: 100, algorithm: 'fixed-window', alerts: [0.8, 1] },
+    } as const;
     [app, other] = await Promise.all([
       startDashboardProcess({ prefix, onDemand }),
       startDashboardProcess({ prefix, onDemand, framework: 'fastify' }),
@@ -109,6 +112,27 @@ describe('the operations page during an incident', () => {
     await press(page, 'Undo');
     await dialogHas('None.');
     expect(await other.operate(['consume', 'mail', 'ann@example.com'])).toMatchObject([{ allowed: true }]);
+  });
+
+  it('lists the customers of all processes that have used most of their budget, masked', async () => {
+    await other.operate(['consume', 'tokens', 'ann@example.com', { cost: 85 }]);
+    const page = await open({ width: 390 });
+    const isListed = async () => {
+      await press(page, 'Find a subject');
+      await dialogHas('All blocks and exceptions');
+      const text = await page.$eval('dialog', ({ textContent }) => textContent);
+      if (/Subjects above a threshold.*tokens, above 80 %15 of 100/.test(text ?? '')) return true;
+      await page.keyboard.press('Escape');
+      return false;
+    };
+    await until(isListed, 'the customer', 60_000);
+    await dialogHas(masked('ann@example.com'));
+    expect(await page.evaluate('document.body.textContent')).not.toContain('ann@example.com');
+    expect(await seriousFindings(page)).toEqual([]);
+    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0);
+    await press(page, `Reset ${masked('ann@example.com')}`);
+    await press(page, 'Reset');
+    await page.waitForFunction(`!document.querySelector('dialog').textContent.includes('above 80')`);
   });
 
   it.each(LOOKS)(

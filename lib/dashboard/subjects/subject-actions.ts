@@ -17,13 +17,11 @@ import type { TableRule } from '../../nest/rules/rule-table.js';
 import { RateLimitService } from '../../nest/rate-limit.service.js';
 import { ProcessReports } from '../collect/process-reports.js';
 import { blockKey, Blocks } from './blocks.js';
-import { eachOnce } from './remaining-permits.js';
+import { eachOnce, hitsOf } from './remaining-permits.js';
 import { plainText, shownLive, subjectOfId, subjectOfText, subjectText } from './masked.js';
 
 /** Maximum number of subjects that are unmasked in one request. */
 const MOST_UNMASKED = 100;
-/** Maximum number of counters in one call. */
-const MOST_RESET = 40;
 const REASON = 'blocked on the operations page';
 /** A block of one microsecond replaces another one, and every process learns it. */
 const SHORTEST_BLOCK = 1;
@@ -49,11 +47,7 @@ export class SubjectActions {
   async reset(rule: string, id: string, by: string): Promise<boolean> {
     const { subject, rules } = await this.find(rule, id);
     const hits = eachOnce(rules.flatMap((rule) => rule.everyHit(subject)));
-    let hadState = false;
-    for (let first = 0; first < hits.length; first += MOST_RESET) {
-      const found = await this.limits.resetHits(hits.slice(first, first + MOST_RESET));
-      hadState ||= found.includes(true);
-    }
+    const hadState = (await this.limits.resetHits(hits)).includes(true);
     await this.blocks.remove({ rule, subject: subjectText(subject) });
     return (await this.unexcept(rule, subject, by)) || hadState;
   }
@@ -73,9 +67,7 @@ export class SubjectActions {
     if (reason !== undefined && !AUTHORSHIP.reason.accepts(reason))
       throw new UnprocessableEntityException(`reason: has to be ${AUTHORSHIP.reason.allowed}`);
     const microseconds = parseDuration(expires)!;
-    const hits = eachOnce(rules.flatMap((rule) => rule.hitsOf(subject, undefined))).filter(
-      (hit) => hit.block && hit.rule.trialOf === undefined,
-    );
+    const hits = hitsOf(rules, subject).filter(({ block }) => block);
     if (hits.length > 0) {
       const block = { rule, subject: subjectText(subject), by, ...(reason !== undefined && { reason }) };
       await this.blockAll(hits, microseconds);
@@ -102,7 +94,7 @@ export class SubjectActions {
   async unblock(rule: string, id: string, by: string): Promise<void> {
     const { subject, rules } = await this.find(rule, id);
     const block = { rule, subject: subjectText(subject) };
-    const hits = eachOnce(rules.flatMap((each) => each.hitsOf(subject, 0))).filter(({ block }) => block);
+    const hits = hitsOf(rules, subject).filter(({ block }) => block);
     await this.blockAll(hits, SHORTEST_BLOCK);
     const note = (await this.blocks.read()).find((each) => blockKey(each) === blockKey(block));
     if (note && note.by === undefined) await this.reset(rule, id, by);
