@@ -40,7 +40,7 @@ export function ours({ rules = 1, rule, named = false, reserves = false } = {}) 
       ask: reserves
         ? async (subject) => {
             const reservation = await limiter.reserve(asked, subject, { cost });
-            void reservation.settle({}); // It keeps its charges, without a call; a dropped one would be reported.
+            void reservation.settle(cost); // Without a call, since it cost what was reserved; a dropped one would be reported.
             return reservation.decision;
           }
         : (subject) => limiter.consume(consumed, subject, named ? { cost } : undefined),
