@@ -114,7 +114,7 @@ export class RateLimiter {
    * @throws RateLimitConfigError if a rule or the cost is invalid
    */
   consume<Name extends string>(
-    rules: Rules<Rule & { readonly name?: Name }>,
+    rules: Rules<Rule<Name>>,
     subject: SubjectValue,
     options?: ConsumeOptions<Name>,
   ): Promise<Decision> {
@@ -131,7 +131,7 @@ export class RateLimiter {
    * would leave. `usage` of RateLimitService returns what is left without a request.
    */
   async peek<Name extends string>(
-    rules: Rules<AnyRule & { readonly name?: Name }>,
+    rules: Rules<AnyRule<Name>>,
     subject: SubjectValue,
     options?: ConsumeOptions<Name>,
   ): Promise<Decision> {
@@ -162,7 +162,7 @@ export class RateLimiter {
     Listed extends string = never,
     Settled extends RuleNames<Name, Listed> = never,
   >(
-    rules: (AnyRule & { readonly name?: Name }) | readonly (AnyRule & { readonly name?: Listed })[],
+    rules: AnyRule<Name> | readonly AnyRule<Listed>[],
     subject: SubjectValue,
     ...[options]: ReserveArguments<Name, Listed, Settled>
   ): Promise<Reservation<SettledCost<Name, Listed, Settled>>> {

@@ -7,7 +7,8 @@ import { durationFix, parseDuration, type Duration } from '../contracts/duration
 import { limitCalls } from './limited-method.js';
 import { ModuleCheck } from './checks/module-check.js';
 import { noteAlgorithms } from './rules/named-algorithms.js';
-import type { CheckedRule, DecoratedRule } from './rules/decorated-rule.js';
+import type { Named } from '../rules/rule.js';
+import type { CheckedRule, NoRule } from './rules/decorated-rule.js';
 import type { RouteRule, RouteRuleFields } from './rules/route-rule.js';
 
 // Registered symbols: the ES module build and the CommonJS build read each other's metadata.
@@ -33,19 +34,35 @@ export const COMPLETE = Symbol.for('nestjs-redis-rate-limit:complete');
 export const MISUSED = Symbol.for('nestjs-redis-rate-limit:misused');
 
 /** The other fields of a rule whose window, limit and algorithm are positional arguments. */
-type PositionalFields = Omit<RouteRuleFields, 'window' | 'limit'> & Pick<RouteRule, 'name'>;
+type PositionalFields = Omit<RouteRuleFields, 'window' | 'limit'> & Named;
+
+/** The arguments after a window. */
+type Positional<Third> = [
+  limit: number,
+  algorithm?: Third extends object
+    ? 'did you mean @RateLimit({ window, limit, ... })? The third argument is the algorithm'
+    : Third extends AlgorithmName
+      ? Third
+      : AlgorithmName,
+  fields?: PositionalFields,
+];
+
+/** The arguments after the name of a rule. Three follow only a window. */
+type Overriding<Second> = [fields?: CheckedRule<Second>, ...more: NoRule[]];
 
 /**
  * The arguments after the first one of `@RateLimit`: after a window, the limit and others; after a rule's
- * name, the fields to override; after a rule, none.
+ * name, the fields to override; after a rule, none. Without parentheses, the error is about the first argument.
  */
-type RateLimitArguments<Given, Fields> = Given extends string
+type RateLimitArguments<Given, Second, Third> = Given extends string
   ? string extends Given
-    ? [limit: number, algorithm?: AlgorithmName, fields?: PositionalFields] | [fields?: CheckedRule<Fields>]
+    ? Positional<Third> | Overriding<Second>
     : Given extends Duration
-      ? [limit: number, algorithm?: AlgorithmName, fields?: PositionalFields]
-      : [fields?: CheckedRule<Fields>]
-  : [];
+      ? Positional<Third>
+      : Overriding<Second>
+  : CheckedRule<Given> extends string
+    ? [method?: PropertyKey, descriptor?: object]
+    : [];
 
 /**
  * Limits a handler, or every handler of a controller. A target may have several rules with different names. A
@@ -62,15 +79,16 @@ type RateLimitArguments<Given, Fields> = Given extends string
  * `@RateLimit('1m', 100, 'gcra', { by: 'user' })`
  * `@RateLimit('login', { limit: 3 })`
  */
-export function RateLimit<Given extends string | DecoratedRule, Fields extends DecoratedRule = DecoratedRule>(
+export function RateLimit<
+  Given extends string | number | object,
+  Second extends number | object = object,
+  Third extends string | object = AlgorithmName,
+>(
   rule: CheckedRule<Given>,
-  ...others: RateLimitArguments<Given, Fields>
+  ...others: RateLimitArguments<Given, Second, Third>
 ): ClassDecorator & MethodDecorator {
   refuseBare('@RateLimit', "@RateLimit('1m', 100)", [rule, ...others]);
-  return applyDecorators(
-    append('@RateLimit', RULES, noted(ruleOf(rule as string | RouteRule, others))),
-    checkModule,
-  );
+  return applyDecorators(append('@RateLimit', RULES, noted(ruleOf(rule, others))), checkModule);
 }
 
 /** Not on middleware: Nest would warn about a filter that its user has not written. */

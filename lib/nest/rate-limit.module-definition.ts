@@ -10,6 +10,7 @@ import { RateLimitFilter } from './rate-limit.filter.js';
 import { RateLimitGuard } from './rate-limit.guard.js';
 import type { StandardSchema } from './checks/options-schema.js';
 import { asyncProblems, createOptions, rootProblems } from './rules/module-arguments.js';
+import type { OptionProblem } from './rules/decorated-rule.js';
 import type { RateLimitModuleExtras, RateLimitModuleOptions } from './rate-limit.options.js';
 import { ARGUMENT_PROBLEMS, RATE_LIMIT_OPTIONS, REGISTERS_FILTER } from './tokens.js';
 
@@ -32,12 +33,16 @@ const { ConfigurableModuleClass } = new ConfigurableModuleBuilder<RateLimitModul
   })
   .build();
 
+type AsyncOptions<Options> = ConfigurableModuleAsyncOptions<Options, 'createRateLimitOptions'>;
+
 /** The argument of `forRootAsync`: a factory or a class that creates the options, and the extras. */
-export type RateLimitModuleAsyncOptions = ConfigurableModuleAsyncOptions<
-  RateLimitModuleOptions,
-  'createRateLimitOptions'
-> &
-  RateLimitModuleExtras;
+export type RateLimitModuleAsyncOptions<Given = RateLimitModuleOptions> = RateLimitModuleExtras &
+  (unknown extends Given
+    ? AsyncOptions<Given>
+    : [OptionProblem<Given>] extends [never]
+      ? AsyncOptions<RateLimitModuleOptions>
+      : Partial<Record<'useFactory' | 'useClass' | 'useExisting', OptionProblem<Given>>> &
+          AsyncOptions<RateLimitModuleOptions>);
 
 /** Nest's `forRoot` and `forRootAsync`, with errors for arguments that Nest would ignore. */
 export class CheckedModuleClass extends ConfigurableModuleClass {
@@ -52,7 +57,9 @@ export class CheckedModuleClass extends ConfigurableModuleClass {
   }
 
   /** Imports the module with options that a factory or a class creates. */
-  static override forRootAsync(options: RateLimitModuleAsyncOptions): DynamicModule {
+  static override forRootAsync<Given extends RateLimitModuleOptions | object>(
+    options: RateLimitModuleAsyncOptions<Given>,
+  ): DynamicModule {
     const problems = asyncProblems(options);
     if (problems.length > 0) return reporting(problems, super.forRoot({}));
     const definition = reporting([], super.forRootAsync(options));

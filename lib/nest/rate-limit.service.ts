@@ -20,7 +20,13 @@ import type { AnyRule, BlockingRule, ConcurrencyRule, Rule } from '../rules/rule
 import { checkTogether } from '../rules/rule-cache.js';
 import type { EventSubject, SubjectValue } from '../rules/subject.js';
 import type { Explanation } from './explanation.js';
-import { isReference, type OrName, type OrRoute, type ProgramRules } from './programs/program-rules.js';
+import {
+  isReference,
+  type OrName,
+  type OrRoute,
+  type OrRoutes,
+  type ProgramRules,
+} from './programs/program-rules.js';
 import type { TableRule } from './rules/rule-table.js';
 
 /** Options of `reset` in applications. */
@@ -101,23 +107,19 @@ export class RateLimitService extends RateLimiter {
   }
 
   override consume<Name extends string>(
-    rules: Rules<OrRoute<Rule, Name>>,
+    rules: OrRoutes<Rule<Name>, Name>,
     subject: SubjectValue,
     options?: ConsumeOptions<Name>,
   ): Promise<Decision> {
-    return loaded(rules, () =>
-      super.consume(rules as Rules<Rule & { readonly name?: Name }>, subject, options),
-    );
+    return loaded(rules, () => super.consume(rules as Rules<Rule<Name>>, subject, options));
   }
 
   override peek<Name extends string>(
-    rules: Rules<OrRoute<AnyRule, Name>>,
+    rules: OrRoutes<AnyRule<Name>, Name>,
     subject: SubjectValue,
     options?: ConsumeOptions<Name>,
   ): Promise<Decision> {
-    return loaded(rules, () =>
-      super.peek(rules as Rules<AnyRule & { readonly name?: Name }>, subject, options),
-    );
+    return loaded(rules, () => super.peek(rules as Rules<AnyRule<Name>>, subject, options));
   }
 
   override reserve<
@@ -125,16 +127,12 @@ export class RateLimitService extends RateLimiter {
     Listed extends string = never,
     Settled extends RuleNames<Name, Listed> = never,
   >(
-    rules: OrRoute<AnyRule, Name> | readonly OrRoute<AnyRule, Listed>[],
+    rules: OrRoute<AnyRule<Name>, Name> | readonly OrRoute<AnyRule<Listed>, Listed>[],
     subject: SubjectValue,
     ...options: ReserveArguments<Name, Listed, Settled>
   ): Promise<Reservation<SettledCost<Name, Listed, Settled>>> {
     return loaded(rules, () =>
-      super.reserve<Name, Listed, Settled>(
-        rules as Rules<AnyRule & { readonly name?: never }>,
-        subject,
-        ...options,
-      ),
+      super.reserve<Name, Listed, Settled>(rules as Rules<AnyRule<never>>, subject, ...options),
     );
   }
 
@@ -171,7 +169,7 @@ export class RateLimitService extends RateLimiter {
    *   only
    */
   override async reset(
-    rules: Rules<OrRoute<AnyRule>>,
+    rules: OrRoutes<AnyRule>,
     subject: SubjectValue,
     options?: ResetOptions,
   ): Promise<boolean> {

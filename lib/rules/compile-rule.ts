@@ -24,7 +24,7 @@ import {
   type AnyDefinition,
 } from './rule-fields.js';
 import { boundedPart } from './subject.js';
-import { DEFAULT_ALGORITHM, DEFAULT_RULE_NAME, type AnyRule } from './rule.js';
+import { DEFAULT_ALGORITHM, DEFAULT_RULE_NAME, type Alerting, type AnyRule } from './rule.js';
 
 const TRIAL_FIELDS = { limit: RULE_FIELDS.limit, window: RULE_FIELDS.window };
 
@@ -94,7 +94,7 @@ function compileChecked(
     queues: algorithm.queues === true,
     prefetch: compilePrefetch(rule, algorithm, parameters, capacity, path),
     block: block === 'manual' ? 0 : parseDuration(block),
-    thresholds: rule.alerts && compileAlerts(rule, rule.alerts, quota, capacity, path),
+    thresholds: compileAlerts(rule, quota, capacity, path),
     shadow: rule.mode === 'shadow',
     perInstance: rule.per === 'instance',
     onStoreError: rule.onStoreError,
@@ -132,11 +132,12 @@ function compilePrefetch(
 
 function compileAlerts(
   rule: AnyRule,
-  at: readonly number[],
   { calendar, window }: Quota,
   capacity: number,
   path: string,
-): Thresholds {
+): Thresholds | undefined {
+  const { alerts: at } = rule as Alerting;
+  if (at === undefined) return undefined;
   const fields = { ...rule } as Readonly<Record<string, unknown>>;
   const other = ['share', 'prefetch'].find((field) => fields[field] !== undefined);
   if (other !== undefined)

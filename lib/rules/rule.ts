@@ -11,32 +11,23 @@ export type OnStoreError = (typeof ON_STORE_ERROR)[number];
 
 export const ON_STORE_ERROR = ['allow', 'deny', 'local'] as const;
 
-/** The fields that every rule has, with any algorithm. */
-export interface RuleBase {
+/** The name of a rule. Not an interface, which each type in a union would copy: editors show no documentation of copies. */
+export type Named<Name extends string = string> = object & {
   /**
-   * Name in decisions, headers and overrides: 1 to 64 printable ASCII characters.
+   * Name in decisions, headers and overrides: 1 to 64 printable ASCII characters, and no duration such as `1m`.
    * @default 'default'
    */
-  readonly name?: string;
-  /** Permits per window: an integer from 0 to 1,000,000,000. 0 denies every request. */
-  readonly limit: number;
-  /**
-   * Permits that a request takes: an integer from 0 to 1,000,000,000. 0 takes none.
-   * @default 1
-   */
-  readonly cost?: number;
+  readonly name?: Name;
+};
+
+/** The fields that are the same in rules of programs and of routes. */
+export interface SharedFields {
   /**
    * What a permit counts, a word such as `'tokens'` or `'cents'`, in problem details, metrics and on the operations page.
    * Headers of the drafts have `'content-bytes'` only, which is registered.
    * @default 'requests'
    */
   readonly unit?: string;
-  /**
-   * How long a denial blocks the subject. Requests during a block do not extend it. `'manual'`: only `block()`
-   * blocks.
-   * @default no block
-   */
-  readonly block?: Duration | 'manual';
   /**
    * `'shadow'` evaluates and reports the rule without enforcing it. Only its own counter is charged.
    * @default 'enforce'
@@ -53,17 +44,38 @@ export interface RuleBase {
    */
   readonly onStoreError?: OnStoreError;
   /**
+   * A second limit that is evaluated and reported as the rule `<name>?`, but not enforced.
+   * @default no trial limit
+   */
+  readonly trial?: Trial;
+}
+
+/** The fields that every rule of a program has, with any algorithm. */
+interface RuleBase extends SharedFields {
+  /** Permits per window: an integer from 0 to 1,000,000,000. 0 denies every request. */
+  readonly limit: number;
+  /**
+   * Permits that a request takes: an integer from 0 to 1,000,000,000. 0 takes none.
+   * @default 1
+   */
+  readonly cost?: number;
+  /**
+   * How long a denial blocks the subject. Requests during a block do not extend it. `'manual'`: only `block()`
+   * blocks.
+   * @default no block
+   */
+  readonly block?: Duration | 'manual';
+  /**
    * Longest wait for permits, up to 366 days: of requests of a `concurrency` or `leaky-bucket` rule, of calls of a
    * provider's method, and of `acquire` and `hold`. On other handlers than methods of providers, rules of the other
    * algorithms cannot have it.
    * @default `acquire`: no limit; `leaky-bucket`: the delay of the last permit in a full queue; otherwise none
    */
   readonly maxWait?: Duration;
-  /**
-   * A second limit that is evaluated and reported as the rule `<name>?`, but not enforced.
-   * @default no trial limit
-   */
-  readonly trial?: Trial;
+}
+
+/** A field of rules whose permits are not held. */
+export interface Alerting {
   /**
    * Fractions of the limit that emit the event `threshold` when a charge crosses them, once per window for all processes:
    * 1 to 8, above 0 and up to 1, which means that fewer permits are left than the request took. Not with `concurrency`,
@@ -81,19 +93,19 @@ interface Trial {
   readonly window?: Duration;
 }
 
-/** The field of a rule with a window. */
-interface Windowed {
-  /** Length of the window, from 1 ms to 366 days: `'250ms'`, `'10s'`, `'1m'`, `'1h'`, `'1d'`, `'1w'`. */
+/** The fields of a rule with a window. */
+interface Windowed extends Alerting {
+  /**
+   * Length of the window, from 1 ms to 366 days: `'250ms'`, `'10s'`, `'1m'`, `'1h'`, `'1d'`, `'1w'`. With `fixed-window`
+   * also a calendar window: `'day'`, `'week'` or `'month'`.
+   */
   readonly window: Duration;
 }
 
-/** The field of a rule with a window, which may be a calendar window. */
-interface CalendarWindowed {
-  /**
-   * Length of the window, from 1 ms to 366 days: `'250ms'`, `'10s'`, `'1m'`, `'1h'`, `'1d'`, `'1w'`; or a calendar
-   * window: `'day'`, `'week'`, `'month'`.
-   */
-  readonly window: Duration | CalendarWindow;
+/** The fields of a rule with a calendar window. */
+interface CalendarWindowed extends Alerting {
+  /** The calendar window in `timeZone`. */
+  readonly window: CalendarWindow;
 }
 
 type Definitions = typeof algorithms;
@@ -133,48 +145,58 @@ export type AnyOptions = {
 
 type None<Names extends PropertyKey> = Readonly<Partial<Record<Names, never>>>;
 
+type Choice<Name> = object & {
+  /**
+   * The algorithm.
+   * @default 'sliding-window-log'
+   */
+  readonly algorithm: Name;
+};
+
 /** The options whose rules have no alerts. */
 type Unalerted = 'prefetch' | 'share';
 
-/** No window or a window, no lone option or that one alone, alerts without prefetch and share, and no options of other algorithms. */
+/** No lone option or that one alone, and alerts without prefetch and share. */
+type Exclusive<Option, Lone extends PropertyKey, OfUnalerted extends PropertyKey> =
+  | None<Lone | OfUnalerted>
+  | ([OfUnalerted] extends [never] ? never : None<Lone | 'alerts'>)
+  | ([Lone] extends [never] ? never : None<Exclude<Option, Lone> & PropertyKey> & None<'alerts'>);
+
+/**
+ * An algorithm with its options. Options of other algorithms are excess properties: an editor would offer fields of type
+ * `never`.
+ */
 type Chosen<Name extends AlgorithmName> = {
-  [Each in Name]: { readonly algorithm: Each } & None<Exclude<keyof AnyOptions, keyof OptionsOf<Each>>> &
-    (
-      | (Omit<OptionsOf<Each>, LoneOption<Each> | Unalerted> & None<LoneOption<Each> | Unalerted>)
-      | (Omit<OptionsOf<Each>, LoneOption<Each>> & None<LoneOption<Each> | 'alerts'>)
-      | (Pick<OptionsOf<Each>, LoneOption<Each>> &
-          None<Exclude<keyof OptionsOf<Each>, LoneOption<Each>> | 'alerts'>)
-    );
+  [Each in Name]: Choice<Each> &
+    OptionsOf<Each> &
+    Exclusive<keyof OptionsOf<Each>, LoneOption<Each>, Extract<keyof OptionsOf<Each>, Unalerted>>;
 }[Name];
 
-type NoChoice = { readonly algorithm?: undefined } & None<keyof AnyOptions>;
+/** The default algorithm, or one with a window. Options without their algorithm do not compile. */
+export type WindowedChoice =
+  ({ readonly algorithm?: undefined } & None<keyof AnyOptions>) | Chosen<Exclude<AlgorithmName, LeaseName>>;
+
+/** The algorithm whose permits are held. */
+export type LeaseChoice = Chosen<LeaseName>;
 
 /** The fields that a rule whose permits are held does not have. */
 export const NOT_OF_LEASES = ['window', 'settle', 'onError', 'alerts'] as const;
 
 export type NotOfLeases = (typeof NOT_OF_LEASES)[number];
 
-/** An algorithm with its options. Options of other algorithms do not compile. */
-export type AlgorithmChoice =
-  NoChoice | Chosen<Exclude<AlgorithmName, LeaseName>> | (Chosen<LeaseName> & None<NotOfLeases>);
-
-type Choose<Name extends AlgorithmName> = RuleBase & Chosen<Name>;
-
-/** A rule of the default algorithm. Options of other algorithms do not compile. */
-type DefaultRule = Windowed & RuleBase & NoChoice;
-
 /** A rule for `hold`: its permits are held until they are released. */
-export type ConcurrencyRule = Choose<LeaseName> & None<'window' | 'alerts'>;
+export type ConcurrencyRule<Name extends string = string> = Named<Name> & RuleBase & LeaseChoice;
 
-/** Any rule. Without `algorithm` it is a `sliding-window-log`, with a limit of at most 10,000. */
-export type AnyRule =
-  | DefaultRule
-  | (Windowed & Choose<Exclude<AlgorithmName, LeaseName | CalendarName>>)
-  | (CalendarWindowed & Choose<CalendarName>)
-  | ConcurrencyRule;
+/**
+ * A rule for `consume` and `reserve`: every algorithm except `concurrency`. Without `algorithm` it is a
+ * `sliding-window-log`, with a limit of at most 10,000.
+ */
+export type Rule<Name extends string = string> = Named<Name> &
+  RuleBase &
+  ((Windowed & WindowedChoice) | (CalendarWindowed & Chosen<CalendarName>));
 
-/** A rule for `consume` and `reserve`: every algorithm except `concurrency`. */
-export type Rule = Exclude<AnyRule, ConcurrencyRule>;
+/** Any rule. */
+export type AnyRule<Name extends string = string> = Rule<Name> | ConcurrencyRule<Name>;
 
 /** A rule for `block`: it has the field `block`. */
 export type BlockingRule = AnyRule & { readonly block: Duration | 'manual' };

@@ -98,7 +98,7 @@ export class ThrottlerRuleCache {
   private make(name: string, ttl: number, limit: number, blockDuration: number): ThrottlerRules {
     const { algorithm } = this;
     const window = milliseconds(ttl);
-    const counter: Rule = { name, algorithm, limit, window };
+    const counter = { name, algorithm, limit, window } as Rule;
     const rule: Rule = { ...counter, block: milliseconds(blockDuration) };
     const windowOf: Rule = {
       name: `${name.slice(0, 56)}#window`,

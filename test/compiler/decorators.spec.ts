@@ -8,6 +8,9 @@ const ALGORITHMS = Object.keys(algorithms)
   .map((name) => `"${name}"`)
   .join(' | ');
 
+const noRule = (type: string): string =>
+  `Argument of type '${type}' is not assignable to parameter of type '"did you mean @RateLimit('1m', 100)? A decorator takes one rule, in parentheses"'.`;
+
 /** Decorators that do not compile: the code, and the text of the compiler. */
 const WRONG: readonly (readonly [code: string, text: string])[] = [
   [
@@ -43,11 +46,11 @@ const WRONG: readonly (readonly [code: string, text: string])[] = [
   ],
   [
     `RateLimit({ window: '1m', limit: '5' })`,
-    `Type 'string' is not assignable to type 'PerRequest<number> | undefined'.`,
+    `Type 'string' is not assignable to type 'PerRequest<number>'.`,
   ],
   [
     `RateLimit({ window: '1m', limit: 5, mode: 'observe' })`,
-    `Type '"observe"' is not assignable to type '"enforce" | "shadow" | undefined'.`,
+    `Type '"observe"' is not assignable to type '"enforce" | "shadow"'.`,
   ],
   [
     `RateLimit({ window: '1m', limit: 5, algorithm: 'gcra', burst: '10' })`,
@@ -71,13 +74,27 @@ const WRONG: readonly (readonly [code: string, text: string])[] = [
     `RateLimit('1m', 5, 'gcra', { burst: 3 })`,
     `Object literal may only specify known properties, and 'burst' does not exist in type 'PositionalFields'.`,
   ],
-  [`RateLimit('login', 5)`, `Type '5' has no properties in common with type 'CheckedFields<DecoratedRule>'.`],
+  [`RateLimit('login', 5)`, noRule('5')],
+  [`RateLimit('60', 100)`, noRule('100')],
+  [`RateLimit('60', 100, 'gcra')`, noRule('100')],
+  [`RateLimit('login', {}, 'gcra')`, noRule('"gcra"')],
+  [`RateLimit([{ window: '1m', limit: 5 }])`, noRule('{ window: string; limit: number; }[]')],
+  [`RateLimit(5)`, noRule('5')],
+  [`RateLimit(100, '1m')`, noRule('100')],
+  [
+    `RateLimit('1m', 100, { by: 'user' })`,
+    `Argument of type '{ by: string; }' is not assignable to parameter of type '"did you mean @RateLimit({ window, limit, ... })? The third argument is the algorithm"'.`,
+  ],
+  [
+    `RateLimit({ window: '1m', limit: 5, algorithm: 'gcra', share: {}, alerts: [0.8] })`,
+    `Type 'number[]' is not assignable to type '"a rule with share or prefetch has no alerts"'.`,
+  ],
   [
     `RateLimit('login', { burst: 5 })`,
     `Type 'number' is not assignable to type '"burst is an option of another algorithm: set algorithm as well"'.`,
   ],
   [
-    `RateLimit({ limit: 5, algorithm: 'concurrency', settle: () => 1 })`,
+    `RateLimit({ limit: 5, algorithm: 'concurrency', settle: () => 1, maxWait: '1s' })`,
     `Type '() => number' is not assignable to type '"concurrency has no settle"'.`,
   ],
   [
@@ -94,10 +111,6 @@ const WRONG: readonly (readonly [code: string, text: string])[] = [
   ],
   [`RateLimit('login', { window: '60' })`, `Type '"60"' is not assignable to type '"${UNIT}"'.`],
   [`RateLimit({ window: '1m', limit: 5 }, { limit: 3 })`, `Expected 1 arguments, but got 2.`],
-  [
-    `RateLimit(5)`,
-    `Argument of type 'number' is not assignable to parameter of type 'string | CheckedFields<DecoratedRule>'.`,
-  ],
 ];
 
 /** Decorators that compile. What the compiler cannot know is checked when the application starts. */
@@ -121,6 +134,9 @@ const RIGHT: readonly string[] = [
   `RateLimit(configured)`,
   `RateLimit({ ...configured, algorithm: 'gcra', burst: 10 })`,
   `RateLimit(typed)`,
+  `RateLimit('login', typed)`,
+  `RateLimit({})`,
+  `RateLimit({ window: '1m', limit: 5, alerts: [0.8] })`,
   `RateLimit(word, 5)`,
   `RateLimit(word, { limit: 5 })`,
   `RateLimitModule.forRoot({ rules: { default: configured } })`,

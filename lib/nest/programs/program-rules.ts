@@ -18,8 +18,11 @@ import { Warnings } from '../warnings.js';
 export type OrName<Each> = Each | string;
 
 /** A rule, the name of a rule in the module's `onDemand` or `rules`, or a route, which stands for its rules. */
-export type OrRoute<Each, Name extends string = string> =
-  (Each & { readonly name?: Name }) | Name | (string & {}) | RouteReference<Name>;
+export type OrRoute<Each, Name extends string = string> = Each | Name | RouteReference<Name>;
+
+/** One of them, or a list. A list of names that are no literals has no type for each. */
+export type OrRoutes<Each, Name extends string = string> =
+  OrRoute<Each, Name> | readonly (OrRoute<Each, Name> | (string & {}))[];
 
 /** The rules that programs name: those of the module and of routes, without a request. */
 @Injectable()

@@ -6,34 +6,22 @@ import type {
   CalendarName,
   LeaseName,
   LoneOption,
+  Named,
   NotOfLeases,
   OptionsOf,
 } from '../../rules/rule.js';
-import type { ConfiguredDuration, PerRequest, RouteRuleFields } from './route-rule.js';
+import type { RateLimitModuleOptions } from '../rate-limit.options.js';
+import type { RouteRule, RouteRuleFields } from './route-rule.js';
 
-/**
- * A rule as a decorator accepts it: the fields of any rule and the options of any algorithm. {@link CheckedRule}
- * states which of them can be combined.
- */
-export type DecoratedRule = object &
-  Omit<RouteRuleFields, 'window' | 'block' | 'maxWait'> &
+/** The fields of any rule and the options of any algorithm. {@link CheckedRule} states which of them can be combined. */
+export type DecoratedRule = RouteRuleFields &
+  Named &
   AnyOptions & {
-    /**
-     * Name in decisions, headers and overrides: 1 to 64 printable ASCII characters, and no duration such as `1m`.
-     * @default 'default'
-     */
-    readonly name?: string;
     /**
      * The algorithm.
      * @default 'sliding-window-log'
      */
-    readonly algorithm?: AlgorithmName | (string & {}) | undefined;
-    /** Length of the window. */
-    readonly window?: PerRequest<ConfiguredDuration | number>;
-    /** How long a denial blocks the subject, or `'manual'`. */
-    readonly block?: ConfiguredDuration | number;
-    /** How long a call of a provider's method, or a request of `concurrency` or `leaky-bucket`, waits for permits. */
-    readonly maxWait?: ConfiguredDuration | number;
+    readonly algorithm?: AlgorithmName;
   };
 
 /**
@@ -44,12 +32,20 @@ export type CheckedRule<Given> = Given extends string
   ? Given
   : keyof Given extends FieldsOf[KeyOf<AlgorithmOf<Given>>]
     ? Given extends Unquestioned
-      ? Given
+      ? RouteRule
       : CheckedFields<Given>
-    : CheckedFields<Given>;
+    : object extends Given
+      ? RouteRule | CheckedFields<Given>
+      : [keyof Given & keyof DecoratedRule] extends [never]
+        ? NoRule
+        : CheckedFields<Given>;
+
+/** The sentence about a list of rules, a number, or the class or the method of a decorator without parentheses. */
+export type NoRule = "did you mean @RateLimit('1m', 100)? A decorator takes one rule, in parentheses";
 
 /** The values that need no further check. */
 interface Unquestioned {
+  readonly limit?: unknown;
   readonly window?: Duration;
   readonly block?: Duration | 'manual';
   readonly maxWait?: Duration;
@@ -61,14 +57,22 @@ type CommonField = Exclude<keyof DecoratedRule, keyof AnyOptions | 'alerts'>;
 type FieldsOf = { readonly none: Exclude<CommonField, 'algorithm'> } & {
   readonly [Name in AlgorithmName]:
     | Exclude<keyof OptionsOf<Name>, LoneOption<Name>>
-    | Exclude<CommonField, Name extends LeaseName ? 'window' : never>;
+    | Exclude<CommonField, Name extends LeaseName ? NotOfLeases : never>;
 };
 
-type CheckedFields<Given> = {
+/** With the documentation of the fields, which editors show. */
+type CheckedFields<Given> = Documented<
+  keyof Given,
+  AlgorithmOf<Given> extends infer Name extends AlgorithmName ? OptionsOf<Name> : unknown
+> & {
   readonly [Field in keyof Given]: object extends Pick<Given, Field>
     ? Given[Field]
     : CheckedField<Given, Field, AlgorithmOf<Given>>;
 };
+
+type Documented<Field, Options> = Partial<Pick<Docs<Options>, Field & keyof Docs<Options>>>;
+
+type Docs<Options> = { readonly [Field in keyof (DecoratedRule & Options)]?: unknown };
 
 /** Not `undefined`, which without `strictNullChecks` extends every name. */
 type Unset = false;
@@ -80,21 +84,24 @@ type KeyOf<Algorithm> = Algorithm extends AlgorithmName ? Algorithm : 'none';
 
 type CheckedField<Given, Field extends keyof Given, Algorithm> = Field extends keyof AnyOptions
   ? CheckedOption<Given, Field, Algorithm>
-  : Field extends NotOfLeases
-    ? Algorithm extends LeaseName
-      ? `${Algorithm} has no ${Field}`
-      : Field extends 'window'
-        ? CheckedDuration<Given[Field], Algorithm extends CalendarName ? CalendarWindow : never>
-        : Field extends 'alerts'
-          ? CheckedAlerts<Given>
-          : Given[Field]
-    : Field extends 'block' | 'maxWait'
-      ? CheckedDuration<Given[Field], Field extends 'block' ? 'manual' : never>
+  : [Algorithm, Field] extends [LeaseName, NotOfLeases]
+    ? `${Algorithm & string} has no ${Field & string}`
+    : Field extends 'window' | 'block' | 'maxWait'
+      ? CheckedDuration<Given[Field], WordsOf<Algorithm>[Field]>
       : Field extends 'algorithm'
         ? KnownName<Given[Field]>
         : Field extends keyof DecoratedRule
-          ? Given[Field]
+          ? Field extends 'alerts'
+            ? CheckedAlerts<Given>
+            : DecoratedRule[Field]
           : `a rule has no field ${Field & string}`;
+
+/** The words beside durations. */
+interface WordsOf<Algorithm> {
+  readonly window: Algorithm extends CalendarName ? CalendarWindow : never;
+  readonly block: 'manual';
+  readonly maxWait: never;
+}
 
 type CheckedAlerts<Given> = Given extends { readonly share: unknown } | { readonly prefetch: unknown }
   ? 'a rule with share or prefetch has no alerts'
@@ -102,37 +109,58 @@ type CheckedAlerts<Given> = Given extends { readonly share: unknown } | { readon
 
 type CheckedOption<Given, Field extends keyof Given, Algorithm> = Algorithm extends AlgorithmName
   ? Field extends keyof OptionsOf<Algorithm>
-    ? CheckedTogether<Given, Field, Extract<keyof Given, LoneOption<Algorithm>>>
+    ? CheckedTogether<OptionsOf<Algorithm>, Field, Extract<keyof Given, LoneOption<Algorithm>>>
     : `${Algorithm} has no option ${Field & string}`
   : string extends Algorithm
     ? Given[Field]
     : `${Field & string} is an option of another algorithm: set algorithm as well`;
 
-type CheckedTogether<Given, Field extends keyof Given, Lone> = [Lone] extends [never]
-  ? Given[Field]
+type CheckedTogether<Options, Field extends keyof Options, Lone> = [Lone] extends [never]
+  ? Options[Field]
   : Field extends Lone
-    ? Given[Field]
+    ? Options[Field]
     : `${Field & string} cannot be combined with ${Lone & string}`;
 
 /** A literal must be a duration or one of the allowed words. A value of type `string` is checked at start. */
-type CheckedDuration<Value, Words> = string extends Value
-  ? Value
-  : Value extends Duration | Words
+type CheckedDuration<Value, Words> = (
+  Value extends (...args: never[]) => infer Result ? Awaited<Result> : Value
+) extends infer Given
+  ? string extends Given
     ? Value
-    : Value extends CalendarWindow
-      ? `${Value} is a window of ${CalendarName} only`
-      : Value extends string | number
-        ? 'a duration needs a unit, such as 60s'
-        : CheckedResult<Value>;
-
-type CheckedResult<Value> = Value extends (...args: never[]) => infer Result
-  ? Awaited<Result> extends number
-    ? 'a duration needs a unit, such as 60s'
-    : Value
-  : Value;
+    : Given extends Duration | Words
+      ? Value
+      : Given extends CalendarWindow
+        ? `${Given} is a window of ${CalendarName} only`
+        : 'a duration needs a unit, such as 60s'
+  : never;
 
 type KnownName<Name> = string extends Name
   ? Name
   : Name extends AlgorithmName | undefined
     ? Name
     : AlgorithmName;
+
+type CheckedOptions<Given> = {
+  readonly [Name in keyof Given]: Name extends 'rules' | 'onDemand'
+    ? { readonly [Rule in keyof Given[Name]]: CheckedFields<Given[Name][Rule]> }
+    : Name extends keyof RateLimitModuleOptions
+      ? RateLimitModuleOptions[Name]
+      : Given[Name];
+};
+
+/** Sentences about wrong options in the result of a factory; `never` if there are none. */
+export type OptionProblem<Given, Checked = CheckedOptions<Given>, Path extends string = 'options'> = [
+  Given,
+] extends [Checked]
+  ? never
+  : [Checked] extends [`${string} ${string}`]
+    ? `${Path}: ${Checked}`
+    : Given extends string | number | boolean | readonly unknown[]
+      ? `${Path} has the wrong type`
+      : {
+          [Name in keyof Given & keyof Checked & string]: OptionProblem<
+            Given[Name],
+            Checked[Name],
+            `${Path}.${Name}`
+          >;
+        }[keyof Given & keyof Checked & string];

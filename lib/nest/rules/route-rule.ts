@@ -1,7 +1,14 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { CalendarWindow } from '../../algorithms/calendar-length.js';
 import type { Duration } from '../../contracts/duration.js';
-import type { AlgorithmChoice, AnyOptions, RuleBase } from '../../rules/rule.js';
+import type {
+  Alerting,
+  AnyOptions,
+  LeaseChoice,
+  Named,
+  SharedFields,
+  WindowedChoice,
+} from '../../rules/rule.js';
 
 /** The transports of handlers: HTTP, GraphQL, WebSockets, microservices, and contexts of other libraries. */
 export const TRANSPORT_NAMES = ['http', 'graphql', 'ws', 'rpc', 'other'] as const;
@@ -80,18 +87,10 @@ type PlanFields = Partial<AnyOptions> & {
   readonly cost?: number;
 };
 
-/** The fields of a rule on routes, without its algorithm and the algorithm's options. */
-export interface RouteRuleFields extends Pick<
-  RuleBase,
-  'unit' | 'mode' | 'per' | 'onStoreError' | 'trial' | 'alerts'
-> {
+/** The fields of every rule on routes, without its algorithm and the algorithm's options. */
+interface CommonFields extends SharedFields {
   /** Permits per window: an integer from 0 to 1,000,000,000. 0 denies every request. */
   readonly limit?: PerRequest<number>;
-  /**
-   * Length of the window, from 1 ms to 366 days: `'250ms'`, `'10s'`, `'1m'`, `'1h'`, `'1d'`, `'1w'`. With
-   * `fixed-window` also a calendar window: `'day'`, `'week'` or `'month'`.
-   */
-  readonly window?: PerRequest<ConfiguredDuration | CalendarWindow>;
   /**
    * How long a denial blocks the subject. Requests during a block do not extend it. `'manual'`: only `block()`
    * blocks.
@@ -126,22 +125,6 @@ export interface RouteRuleFields extends Pick<
    * @default 'all'
    */
   readonly count?: CountWhen;
-  /**
-   * Returns the permits that a request took, from what its handler returned: up to 1,000,000,000, with fractions rounded
-   * up. Each request is charged its `cost` before the handler runs, which is corrected after the response. Called with each
-   * value of a stream: the last number counts; `null` and `undefined` do not. Of a `StreamableFile`, the result is the
-   * number of bytes that were sent so far. Not for `concurrency`.
-   *
-   * @param result what the handler returned, before interceptors change it
-   * @param total what the function returned for the values before, so that it can add up those of a stream; 0 at first
-   */
-  settle?(result: unknown, context: ExecutionContext, total: number): number | null | undefined;
-  /**
-   * The charge of a request that fails, with `settle`: `'keep'` charges its `cost`, or more if `settle` returned more by
-   * then; `'refund'` refunds it.
-   * @default 'keep'
-   */
-  readonly onError?: 'keep' | 'refund';
   /** Fields by plan: `{ free: { limit: 10 }, pro: { limit: 100 } }`. Each plan is checked and compiled at start. */
   readonly plans?: Readonly<Record<string, PlanFields>>;
   /**
@@ -167,14 +150,33 @@ export interface RouteRuleFields extends Pick<
   readonly ipv6Prefix?: number;
 }
 
+/** The fields of a rule on routes with a window. */
+export interface RouteRuleFields extends CommonFields, Alerting {
+  /**
+   * Length of the window, from 1 ms to 366 days: `'250ms'`, `'10s'`, `'1m'`, `'1h'`, `'1d'`, `'1w'`. With
+   * `fixed-window` also a calendar window: `'day'`, `'week'` or `'month'`.
+   */
+  readonly window?: PerRequest<ConfiguredDuration | CalendarWindow>;
+  /**
+   * Returns the permits that a request took, from what its handler returned: up to 1,000,000,000, with fractions rounded
+   * up. Each request is charged its `cost` before the handler runs, which is corrected after the response. Called with each
+   * value of a stream: the last number counts; `null` and `undefined` do not. Of a `StreamableFile`, the result is the
+   * number of bytes that were sent so far. Not for `concurrency`.
+   *
+   * @param result what the handler returned, before interceptors change it
+   * @param total what the function returned for the values before, so that it can add up those of a stream; 0 at first
+   */
+  settle?(result: unknown, context: ExecutionContext, total: number): number | null | undefined;
+  /**
+   * The charge of a request that fails, with `settle`: `'keep'` charges its `cost`, or more if `settle` returned more by
+   * then; `'refund'` refunds it.
+   * @default 'keep'
+   */
+  readonly onError?: 'keep' | 'refund';
+}
+
 /** A rule in the module's options, where its key is its name. */
-export type NamedRule = RouteRuleFields & AlgorithmChoice;
+export type NamedRule = (RouteRuleFields & WindowedChoice) | (CommonFields & LeaseChoice);
 
 /** A rule in a decorator. Fields that it omits are inherited from the rule of the same name. */
-export type RouteRule = NamedRule & {
-  /**
-   * Name in decisions, headers and overrides: 1 to 64 printable ASCII characters, and no duration such as `1m`.
-   * @default 'default'
-   */
-  readonly name?: string;
-};
+export type RouteRule = Named & NamedRule;
