@@ -14,7 +14,12 @@ async function startWithClock(aheadMs: number) {
   const real = Date.now.bind(Date);
   jest.spyOn(Date, 'now').mockImplementation(() => real() + aheadMs);
   const rules = { default: { limit: 1, window: '1d', algorithm: 'gcra' } } as const;
-  const limits = RateLimitModule.forRoot({ redis: redisUrl(), prefix: uniquePrefix(), rules });
+  const limits = RateLimitModule.forRoot({
+    redis: redisUrl(),
+    timeout: 10_000,
+    prefix: uniquePrefix(),
+    rules,
+  });
   const { app, logs } = await startApp({ imports: [limits] }, { framework: 'express' });
   const { instances } = (await app.get(RateLimitHealth).isHealthy()).rateLimit;
   expect(instances).toBe(1);

@@ -26,7 +26,7 @@ async function routeInKey(
   configure?: AppSetup['configure'],
 ): Promise<string> {
   const prefix = uniquePrefix();
-  const options = { prefix, redis: redisUrl() };
+  const options = { prefix, redis: redisUrl(), timeout: 10_000 };
   const { imports = [], isProvider = false } = metadata;
   const { app } = await startApp(
     {

@@ -25,7 +25,10 @@ describe.each(STORES)('an application whose own functions fail, with %s', (kind)
   let port: number;
 
   beforeAll(async () => {
-    const options = { prefix: uniquePrefix(), ...(kind === 'redis' && { redis: redisUrl() }) };
+    const options = {
+      prefix: uniquePrefix(),
+      ...(kind === 'redis' && { redis: redisUrl(), timeout: 10_000 }),
+    };
     child = fork(program, [JSON.stringify(options)]);
     [{ port }] = (await once(child, 'message')) as [{ port: number }];
   });

@@ -10,7 +10,10 @@ const TRANSPORTS = 14;
 
 describe.each(STORES)('an application whose own functions fail outside HTTP, with %s', (kind) => {
   it('responds to every call, and no error ends its process', async () => {
-    const options = { prefix: uniquePrefix(), ...(kind === 'redis' && { redis: redisUrl() }) };
+    const options = {
+      prefix: uniquePrefix(),
+      ...(kind === 'redis' && { redis: redisUrl(), timeout: 10_000 }),
+    };
     const { stdout } = await promisify(execFile)(process.execPath, [program, JSON.stringify(options)], {
       maxBuffer: 2 ** 26,
     });

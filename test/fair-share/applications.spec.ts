@@ -41,7 +41,7 @@ async function start(options: RateLimitModuleOptions) {
 describe('a route with fair shares', () => {
   it('a weight applies to the value of the header, and all tenants share the limit in one key of the rule', async () => {
     const prefix = uniquePrefix();
-    const { ask } = await start({ redis: redisUrl(), prefix });
+    const { ask } = await start({ redis: redisUrl(), timeout: 10_000, prefix });
     // gold has 3 of 4 parts.
     expect([await ask('gold'), await ask('ann')]).toEqual([200, 200]);
     expect([await ask('ann'), await ask('ann')]).toEqual([200, 429]);

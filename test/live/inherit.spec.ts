@@ -32,6 +32,7 @@ describe.each(CASES)(
       const { algorithm, from, to } = each;
       const options = {
         redis: redisUrl(),
+        timeout: 10_000,
         prefix: uniquePrefix(),
         onDemand: {
           login: { window: '1h', limit: from, by: 'ip', algorithm } as NamedRule,
@@ -67,6 +68,7 @@ describe.each(CASES)(
 describe('consumed permits after a live change', () => {
   const options = (rule: object) => ({
     redis: redisUrl(),
+    timeout: 10_000,
     prefix: uniquePrefix(),
     onDemand: { login: { window: '1h', by: 'ip', ...rule } as NamedRule },
   });
