@@ -1,7 +1,7 @@
 import { applyDecorators, UseFilters, type Type } from '@nestjs/common';
 import type { AlgorithmName } from '../algorithms/registry.js';
 import { isFields } from '../contracts/fields.js';
-import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
+import { problem, problemOf, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
 import { shown } from '../contracts/shown.js';
 import { durationFix, parseDuration, type Duration } from '../contracts/duration.js';
 import { limitCalls } from './limited-method.js';
@@ -108,15 +108,15 @@ function ruleOf(rule: string | RouteRule, others: readonly unknown[]): object {
   if (typeof rule !== 'string') return misused(others, 0, `a rule${swappedFix(rule, others[0])}`) ?? rule;
   if (parseDuration(rule) === undefined) {
     const fix = durationFix(rule);
-    const allowed = 'the name of a rule and an object of fields';
     const wrong =
-      misused(others, 1, fix ? `${allowed}; for a window ${fix}` : allowed) ??
+      misused(others, 1, 'the name of a rule and an object of fields', fix && `for a window ${fix}`) ??
       givenTwice(['name'], others[0]);
     return wrong ?? { ...(others[0] as object | undefined), name: rule, [BY_NAME]: true };
   }
   const [limit, algorithm, fields] = others;
+  const fix = isFields(algorithm) ? 'write @RateLimit({ window, limit, ... })' : undefined;
   const wrong =
-    misused(others, 3, 'a window, a limit, an algorithm and an object of fields') ??
+    misused(others, fix ? 1 : 3, 'a window, a limit, an algorithm and an object of fields', fix) ??
     givenTwice(['window', 'limit', ...(algorithm === undefined ? [] : ['algorithm'])], fields);
   return (
     wrong ?? {
@@ -152,12 +152,17 @@ function swappedFix(first: unknown, second: unknown): string {
  *
  * @param most the maximum number of arguments; the last of them is an object with fields
  */
-function misused(others: readonly unknown[], most: number, allowed: string): object | undefined {
+function misused(
+  others: readonly unknown[],
+  most: number,
+  allowed: string,
+  fix?: string,
+): object | undefined {
   const fields = most > 0 ? others[most - 1] : undefined;
   const last = others.findLastIndex((each) => each !== undefined);
   if (last < most && (fields === undefined || isFields(fields))) return undefined;
   const at = Math.min(most, last);
-  return { [MISUSED]: `got ${shown(others[at])} as argument ${at + 2}; allowed: ${allowed}` };
+  return { [MISUSED]: problemOf(`got ${shown(others[at])} as argument ${at + 2}`, allowed, fix) };
 }
 
 /**

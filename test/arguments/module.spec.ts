@@ -249,11 +249,15 @@ describe('a decorator', () => {
     [['login', 'gcra'], 'got "gcra" as argument 2; allowed: the name of a rule and an object of fields'],
     [
       ['1 minute', 5],
-      'got 5 as argument 2; allowed: the name of a rule and an object of fields; for a window write "1m"',
+      'got 5 as argument 2: for a window write "1m"; allowed: the name of a rule and an object of fields',
     ],
     [
       ['1m', 5, 'gcra', { by: 'user' }, 5],
       'got 5 as argument 5; allowed: a window, a limit, an algorithm and an object of fields',
+    ],
+    [
+      ['1m', 5, { by: 'user' }],
+      'got {"by":"user"} as argument 3: write @RateLimit({ window, limit, ... }); allowed: a window, a limit, an algorithm and an object of fields',
     ],
     [
       ['1m', 5, 'gcra', 'user'],
