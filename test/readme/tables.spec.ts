@@ -9,9 +9,12 @@ const options = (...sources: [file: string, type: string][]) =>
 
 const TABLES = {
   field: options(
+    ['lib/nest/rules/route-rule.ts', 'CommonFields'],
     ['lib/nest/rules/route-rule.ts', 'RouteRuleFields'],
-    ['lib/nest/rules/route-rule.ts', 'RouteRule'],
+    ['lib/rules/rule.ts', 'Named'],
+    ['lib/rules/rule.ts', 'SharedFields'],
     ['lib/rules/rule.ts', 'RuleBase'],
+    ['lib/rules/rule.ts', 'Alerting'],
   )
     .set('algorithm', "'sliding-window-log'")
     .set('window', ''),
