@@ -7,8 +7,34 @@ declare global {
   }
 }
 
-/** Reports permits and reservations that are garbage before they ended. */
-export const droppedWarning = new FinalizationRegistry<() => void>((report) => report());
+/** What began in one turn of the event loop: what to report of each permit and reservation that has not ended. */
+interface Turn {
+  readonly open: Set<() => void>;
+}
+
+let turn: Turn | undefined;
+
+const garbage = new FinalizationRegistry<Turn['open']>((open) => open.forEach((report) => report()));
+
+/**
+ * Reports a permit or a reservation that is garbage before it has ended, as soon as all others of its turn of the event loop
+ * are garbage as well: a registration of its own would cost more than its decision.
+ *
+ * @param report must not refer to it
+ * @returns what it has to keep, and to call at its end
+ */
+export function reportIfDropped(report: () => void): () => void {
+  const own = (turn ??= beginTurn());
+  own.open.add(report);
+  return () => own.open.delete(report);
+}
+
+function beginTurn(): Turn {
+  const begun = { open: new Set<() => void>() };
+  garbage.register(begun, begun.open);
+  setImmediate(() => (turn = undefined));
+  return begun;
+}
 
 /**
  * Permits of a `concurrency` rule, held until they are released.
@@ -19,6 +45,7 @@ export const droppedWarning = new FinalizationRegistry<() => void>((report) => r
  */
 export class Permit implements AsyncDisposable {
   private released: Promise<boolean> | undefined;
+  private ended: (() => void) | undefined;
 
   /** @internal */
   constructor(
@@ -41,7 +68,7 @@ export class Permit implements AsyncDisposable {
    *   same time, or if they were denied. While Redis cannot be reached, `true` unless `signal` has aborted.
    */
   release(): Promise<boolean> {
-    droppedWarning.unregister(this.signal);
+    this.ended?.();
     return (this.released ??= this.free());
   }
 
@@ -55,7 +82,7 @@ export class Permit implements AsyncDisposable {
     const message =
       `A permit of rule "${rule}" was dropped without a release, so it stays held, and is renewed, until this process ` +
       'ends. Hold it with `await using`, or call release() in `finally`.';
-    if (this.allowed) droppedWarning.register(this, () => warn(message), this.signal);
+    if (this.allowed) this.ended = reportIfDropped(() => warn(message));
     return this;
   }
 

@@ -6,7 +6,7 @@ import type { Cost, CostByRule, RuleHit } from '../rules/compiled-rule.js';
 import type { Engine } from './engine.js';
 import type { Held } from './leases.js';
 import { namesOf, quoted } from './operation.js';
-import { droppedWarning } from './permit.js';
+import { reportIfDropped } from './permit.js';
 import { COSTS } from './rate-limiter.options.js';
 import { settlementOf } from './settlement.js';
 import { UsageReports } from './usage-reports.js';
@@ -42,6 +42,7 @@ export class Reservation<Actual = number | CostByRule> implements AsyncDisposabl
   /** Absent if no permit is held. */
   private readonly held: Held | undefined;
   private usage: UsageReports | undefined;
+  private readonly ended: (() => void) | undefined;
 
   /** @internal */
   constructor(
@@ -55,9 +56,9 @@ export class Reservation<Actual = number | CostByRule> implements AsyncDisposabl
     const holding = hits.filter(({ lease }) => lease !== undefined);
     if (decision.allowed && holding.length > 0) this.held = engine.held(decision, true);
     if (!decision.allowed || (isScheduled && !this.held)) return;
-    const dropped = (): void =>
-      warn('RL_RESERVATION_DROPPED', droppedMessage(namesOf(hits), namesOf(holding)));
-    droppedWarning.register(this, dropped, decision);
+    this.ended = reportIfDropped(() =>
+      warn('RL_RESERVATION_DROPPED', droppedMessage(namesOf(hits), namesOf(holding))),
+    );
   }
 
   /** Whether the permits were charged. */
@@ -134,7 +135,7 @@ export class Reservation<Actual = number | CostByRule> implements AsyncDisposabl
 
   private async end(actual: Cost): Promise<boolean> {
     const { engine, decision, rules, held } = this;
-    droppedWarning.unregister(decision);
+    this.ended?.();
     if (this.usage?.sent) await this.usage.sent;
     const settlement = settlementOf(decision, rules.hits, actual, this.usage?.uses);
     const adjustments = [...settlement, ...(held?.end() ?? [])];

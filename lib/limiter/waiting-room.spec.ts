@@ -10,6 +10,7 @@ afterEach(() => void jest.useRealTimers());
 it('a request that has waited in vain leaves nothing in the process', async () => {
   const limiter = new RateLimiter({ store: new MemoryStore() });
   await limiter.hold(HELD, 'ann');
+  await jest.advanceTimersByTimeAsync(0);
   const timers = jest.getTimerCount();
   const waiting = limiter.hold(HELD, 'ann', { maxWait: '1s' });
   await jest.advanceTimersByTimeAsync(1000);
