@@ -24,16 +24,14 @@ const garbage = new FinalizationRegistry<Turn['open']>((open) => open.forEach((r
  * @returns what it has to keep, and to call at its end
  */
 export function reportIfDropped(report: () => void): () => void {
-  const own = (turn ??= beginTurn());
+  if (!turn) {
+    turn = { open: new Set() };
+    garbage.register(turn, turn.open);
+    setImmediate(() => (turn = undefined));
+  }
+  const own = turn;
   own.open.add(report);
   return () => own.open.delete(report);
-}
-
-function beginTurn(): Turn {
-  const begun = { open: new Set<() => void>() };
-  garbage.register(begun, begun.open);
-  setImmediate(() => (turn = undefined));
-  return begun;
 }
 
 /**
@@ -80,8 +78,8 @@ export class Permit implements AsyncDisposable {
   watch(warn: (message: string) => void): this {
     const { rule } = this.decision;
     const message =
-      `A permit of rule "${rule}" was dropped without a release, so it stays held, and is renewed, until this process ` +
-      'ends. Hold it with `await using`, or call release() in `finally`.';
+      `A permit of rule "${rule}" was dropped without a release, so it stays held until this process ends. ` +
+      'Use `await using`, or release it in `finally`.';
     if (this.allowed) this.ended = reportIfDropped(() => warn(message));
     return this;
   }

@@ -2,7 +2,8 @@ import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { Cost } from '../rules/compiled-rule.js';
 import { keyOfRequest } from './request/exchange.js';
 
-const SETTLEMENTS = Symbol.for('nestjs-redis-rate-limit:settlements');
+/** Also the metadata of methods with `@Settle()`. */
+export const SETTLEMENTS = Symbol.for('nestjs-redis-rate-limit:settlements');
 
 /** What settles a request by hand. */
 interface ByHand {
@@ -31,5 +32,8 @@ const read = createParamDecorator((_data: undefined, context: ExecutionContext) 
  * `@Get() stream(@Res() response: Response, @Settle() settle: (cost: number) => void) { ... settle(1_200); }`
  */
 export function Settle(): ParameterDecorator {
-  return read();
+  return (target, name, index) => {
+    read()(target, name, index);
+    Reflect.defineMetadata(SETTLEMENTS, true, target, name!);
+  };
 }

@@ -4,6 +4,7 @@ import {
   Controller,
   Get,
   Injectable,
+  Post,
   UseFilters,
   UseGuards,
   UseInterceptors,
@@ -28,6 +29,7 @@ import {
   RateLimitId,
   RateLimitModule,
   RateLimitService,
+  Settle,
   SkipRateLimit,
   type RateLimitModuleOptions,
 } from '../../lib/index.js';
@@ -287,6 +289,31 @@ describe('@RateLimit that limits nothing stops the application', () => {
       ),
     );
   });
+});
+
+it('@Settle() in a handler whose rules are not settled stops the application, unless the rules are skipped', async () => {
+  @RateLimit(ONE)
+  @Controller()
+  class Chat {
+    @Post()
+    chat(@Settle() settle: (cost: number) => void) {
+      settle(1);
+    }
+  }
+  @Controller('free')
+  class FreeChat extends Chat {
+    @SkipRateLimit()
+    @Post()
+    override chat(@Settle() settle: (cost: number) => void) {
+      super.chat(settle);
+    }
+  }
+  const imports = [RateLimitModule.forRoot()];
+  expect(await refusalToStart({ imports, controllers: [Chat, FreeChat] })).toBe(
+    configMessage(
+      '@Settle() on Chat.chat: no rule of this handler has settle; write settle: () => null in one',
+    ),
+  );
 });
 
 describe('a rule that limits nothing is one warning', () => {

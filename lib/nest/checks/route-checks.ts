@@ -5,6 +5,7 @@ import { FOR_LARGE_LIMITS } from '../../rules/rule-fields.js';
 import type { CompiledRule } from '../../rules/compiled-rule.js';
 import { DEFAULT_ALGORITHM } from '../../rules/rule.js';
 import type { RuleFields } from '../rules/rule-layers.js';
+import { SETTLEMENTS } from '../settle.decorator.js';
 import type { Warnings } from '../warnings.js';
 import { problem } from '../../contracts/rate-limit-config.error.js';
 import type { Type } from '@nestjs/common';
@@ -90,6 +91,16 @@ export function waitProblems(isCall: boolean, limits: readonly RouteLimit[]): re
   if (!held) return [];
   const allowed = `none beside rule "${held.name}", whose permits are held: limit another method, which calls this one`;
   return waiting.map((limit) => refusal(limit, allowed));
+}
+
+/** Returns the problem of `@Settle()` on a handler whose rules are not settled; `undefined` if there is none. */
+export function byHandProblem(
+  { type, method, owner }: { readonly type: Type; readonly method: string; readonly owner: string },
+  limits: readonly RouteLimit[],
+): string | undefined {
+  if (limits.length === 0 || limits.some(({ isSettled }) => isSettled)) return undefined;
+  if (!Reflect.hasMetadata(SETTLEMENTS, type.prototype as object, method)) return undefined;
+  return `@Settle() on ${owner}: no rule of this handler has settle; write settle: () => null in one`;
 }
 
 function refusal({ path, fields }: RouteLimit, allowed: string): string {

@@ -6,6 +6,7 @@ import { escaped } from '../../contracts/shown.js';
 import { Warnings } from '../warnings.js';
 import {
   addressProblem,
+  byHandProblem,
   waitProblems,
   warnOfUnboundedRoutes,
   UnreadThrottles,
@@ -189,7 +190,7 @@ export class RouteRules implements OnApplicationShutdown {
       }
       return limit ?? [];
     });
-    this.declared.report(...waitProblems(kind === 'none', counted));
+    this.declared.report(...waitProblems(kind === 'none', counted), byHandProblem(identified, counted));
     this.mistakes.addMethod(type, method, kind !== 'none');
     const route = new Route(limits, isIntercepted(handler));
     route.isMethod = isCall(kind) && !isController(type);
