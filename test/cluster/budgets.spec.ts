@@ -74,7 +74,7 @@ describe('a reservation of rules in several slots of a Cluster', () => {
     expect(await left()).toEqual(before);
   });
 
-  it('charges a stream that outgrows its estimate in every slot, and gives back the permits when it is cancelled', async () => {
+  it('charges a stream that outgrows its estimate in every slot, and refunds the permits when it is cancelled', async () => {
     const before = await left();
     const budget = await limiter.reserve(rules, 'ann', { cost });
     expect(budget.used({ pool: 400, team: 400, tokens: 400 })).toBe(true);

@@ -93,7 +93,7 @@ describe('a budget that 200 parallel streams of unknown length in four processes
   }, 60_000);
 });
 
-describe('three processes with two streams each, of which one is killed with kill -9', () => {
+describe('three processes with two streams each, one killed with kill -9', () => {
   const LEASE = 300;
   const rules = [tokens, { ...open, limit: 7, lease: ms(LEASE) }] as const;
 

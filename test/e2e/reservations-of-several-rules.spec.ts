@@ -119,7 +119,7 @@ describe.each(STORES)('a reservation of several rules of an application, with %s
     expect(await left(rules, IP)).toEqual([9_000, 57]);
   });
 
-  it('gives back what it took when it is cancelled after a live change', async () => {
+  it('refunds what it took when it is cancelled after a live change', async () => {
     const { limits, left } = await start();
     const rules = ['tokens', 'requests'] as const;
     const budget = await limits.reserve(rules, IP, { cost: { tokens: 2_000 } });

@@ -62,7 +62,10 @@ function rulesTable(rules: readonly FoundRule[], { readOnly, changed }: Row) {
   const heads = ['Subject', 'Rule', ...figures, operationsHead(readOnly)];
   return table(
     { caption: 'What each rule has left for subjects', heads, figures: [2, 5] },
-    rules.map((rule) => h(FoundRow, { key: `${rule.rule} ${rule.route}`, ...rule, readOnly, changed })),
+    rules.map((each) => {
+      const key = `${each.rule} ${each.route} ${each.subject.id}`;
+      return h(FoundRow, { key, ...each, readOnly, changed });
+    }),
   );
 }
 

@@ -22,6 +22,7 @@ import { plainText, shownLive, subjectOfId, subjectOfText, subjectText } from '.
 
 /** Maximum number of subjects that are unmasked in one request. */
 const MOST_UNMASKED = 100;
+const LONGEST_REASON = 1024;
 const REASON = 'blocked on the operations page';
 /** A block of one microsecond replaces another one, and every process learns it. */
 const SHORTEST_BLOCK = 1;
@@ -79,7 +80,7 @@ export class SubjectActions {
         `Rule "${rule}" has no block. Set its field \`block\`, to "manual" if only the page shall block.`,
       );
     }
-    const why = reason === undefined ? REASON : `${REASON}: ${reason}`.slice(0, 1024);
+    const why = reason === undefined ? REASON : `${REASON}: ${reason}`.slice(0, LONGEST_REASON);
     const expiring = { expires: expires as Duration, by, reason: why };
     await this.limits.rules.setException(rule, subjectForPrograms(subject), 'deny', expiring);
   }

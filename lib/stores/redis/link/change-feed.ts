@@ -193,15 +193,19 @@ export class ChangeFeed {
     const key = message.slice((isReset ? RESET.length : 0) + this.keyPrefix.length);
     // A repeated message must not discard permits that were prefetched after the reset.
     const isFirst = isReset && !this.isEcho(address, key);
-    if (isFirst) this.resets.set(key, { address, until: performance.now() + ECHO_MS });
+    if (isFirst) this.note(address, key);
     this.report(channel, key, isFirst);
   }
 
   /** Whether another server has announced a reset. */
   private isEcho(address: string, key: string): boolean {
     const first = this.resets.get(key);
-    if (!first && this.resets.size === MOST_RESETS) this.resets.clear();
     return first !== undefined && first.address !== address && performance.now() < first.until;
+  }
+
+  private note(address: string, key: string): void {
+    if (this.resets.size === MOST_RESETS) this.resets.clear();
+    this.resets.set(key, { address, until: performance.now() + ECHO_MS });
   }
 
   /** Reports to followers whether messages arrive from now on. Earlier changes may have been missed. */
