@@ -113,6 +113,19 @@ describe('a prefetch', () => {
     expect(await left(other)).toBe(80);
   });
 
+  it('each of two resets in a row of another process drops what was prefetched', async () => {
+    const [one, other] = [await openProcess(), await openProcess()];
+    await until(async () => {
+      await one.consume(rule, 'ann');
+      await other.reset(rule, 'ann');
+      return (await one.peek(rule, 'ann')).source === 'redis';
+    }, 'the first reset');
+    await one.consume(rule, 'ann');
+    expect((await one.peek(rule, 'ann')).source).toBe('cache');
+    await other.reset(rule, 'ann');
+    await until(async () => (await one.peek(rule, 'ann')).source === 'redis', 'the second reset');
+  });
+
   it('a prefetch refunds nothing after a reset that its process did not notice', async () => {
     const limiter = await openProcess();
     const { store } = open[0]!;
