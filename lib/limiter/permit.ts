@@ -79,7 +79,7 @@ export class Permit implements AsyncDisposable {
     const { rule } = this.decision;
     const message =
       `A permit of rule "${rule}" was dropped without a release, so it stays held until this process ends. ` +
-      'Use `await using`, or release it in `finally`.';
+      'Use `await using`, or `finally`.';
     if (this.allowed) this.ended = reportIfDropped(() => warn(message));
     return this;
   }

@@ -71,8 +71,8 @@ export class Settlement {
 
   /** Replaces what the rules return for the values of the handler. */
   settle(actual: Cost): void {
-    for (const limit of this.limits)
-      this.note(this.byHand, limit, typeof actual === 'object' ? actual[limit.name] : actual);
+    const isByRule = typeof actual === 'object' && (actual as unknown) !== null;
+    for (const limit of this.limits) this.note(this.byHand, limit, isByRule ? actual[limit.name] : actual);
   }
 
   /** Observes a run of the handler: an interceptor may run it several times, or not at all. */

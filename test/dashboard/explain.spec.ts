@@ -111,7 +111,7 @@ describe('a customer who calls because of a 429', () => {
     );
     await app.limits.explain(id, BY);
     expect(app.logs.ours().map(({ message }) => message)).toContain(
-      `The denial ${id} is explained to support.`,
+      `An explanation of the denial ${id} was requested by "support".`,
     );
     expect(JSON.stringify(app.logs.ours())).not.toContain(ANN);
   });
@@ -145,7 +145,7 @@ describe('the request of the page that explains a denial', () => {
     const { status, body } = await explain({ 'x-admin': 'yes', 'x-privacy': 'yes' });
     expect([status, body.includes(ANN)]).toEqual([200, true]);
     expect(app.logs.ours().map(({ message }) => message)).toEqual(
-      expect.arrayContaining([`The denial ${id} is explained to support.`]),
+      expect.arrayContaining([`An explanation of the denial ${id} was requested by "support".`]),
     );
     const withoutHeader = await app.send({
       method: 'POST',

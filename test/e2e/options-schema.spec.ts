@@ -34,6 +34,39 @@ const messageOf = (issues: readonly StandardSchemaV1.Issue[]): string =>
     ...issues.map(({ path = [], message }) => [path.join('.'), message].filter(Boolean).join(': ')),
   );
 
+describe('a value that is hostile', () => {
+  const throwing = () => {
+    throw new Error('not to be read');
+  };
+  const env = rateLimitEnvSchema({ onDemand: { login: LOGIN } });
+
+  it.each([
+    [
+      'an option that throws',
+      rateLimitSchema,
+      Object.defineProperty({}, 'rules', { get: throwing, enumerable: true }),
+    ],
+    ['a proxy that throws', rateLimitSchema, new Proxy({}, { ownKeys: throwing, get: throwing })],
+    ['variables that throw', env, new Proxy({}, { ownKeys: throwing })],
+  ])('has one issue: %s', async (_title, schema, value) => {
+    const issues = await issuesOf(schema, value);
+    expect(issues).toEqual([{ message: expect.stringContaining('not to be read'), path: [] }]);
+  });
+
+  it('has an issue if it has no variables', async () => {
+    expect(await issuesOf(env, null)).toEqual([
+      { message: 'variables: got null; allowed: an object with variables', path: [] },
+    ]);
+  });
+
+  it('is checked at once with a name of many underscores, and has 100 issues at most', async () => {
+    const name = `RATE_LIMIT${'_'.repeat(300_000)}`;
+    expect(await issuesOf(env, { [name]: '1', [`${name}X`]: '1' })).toHaveLength(2);
+    const many = Object.fromEntries(Array.from({ length: 5000 }, (_, nth) => [`limt${nth}`, 1]));
+    expect(await issuesOf(rateLimitSchema, many)).toHaveLength(100);
+  });
+});
+
 describe('a file with limits that is checked before the application starts', () => {
   it.each<[string, unknown]>([
     ['a limit in words', { rules: { api: { window: '1m', limit: 'ten' } } }],

@@ -1,5 +1,6 @@
 import { isFields } from '../../contracts/fields.js';
-import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
+import { problem, RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
+import { shown } from '../../contracts/shown.js';
 import { Keys } from '../../rules/keys.js';
 import type { RateLimitModuleOptions } from '../rate-limit.options.js';
 import { DeclaredRules } from '../rules/declared-rules.js';
@@ -13,6 +14,9 @@ interface Issue {
   /** Where the value is; empty if the sentence names it. */
   readonly path: readonly string[];
 }
+
+/** Maximum number of issues: each looks its path up in the value. */
+const MOST_ISSUES = 100;
 
 /** The value as it was given, or what is wrong with it. */
 type Validated<Value> =
@@ -43,14 +47,17 @@ export async function validated<Value>(
     declared.throwIfWrong();
     return { value };
   } catch (error) {
-    if (!(error instanceof RateLimitConfigError)) throw error;
-    return { issues: error.problems.map((problem) => issueOf(problem, value)) };
+    if (error instanceof RateLimitConfigError)
+      return { issues: error.problems.slice(0, MOST_ISSUES).map((each) => issueOf(each, value)) };
+    const reason = error instanceof Error ? error.message : error;
+    return { issues: [{ message: `cannot be read: ${shown(reason)}`, path: [] }] };
   }
 }
 
 function overridden(options: RateLimitModuleOptions, variables: unknown): RateLimitModuleOptions {
-  const given = { ...(variables as Readonly<Record<string, unknown>>) };
-  const read = overridesFromEnv({ get: (name) => given[name] }, Object.keys(given));
+  if (!isFields(variables))
+    throw new RateLimitConfigError([problem('variables', variables, 'an object with variables')]);
+  const read = overridesFromEnv({ get: (name) => variables[name] }, Object.keys(variables));
   return { ...options, overrides: { ...options.overrides, ...read } };
 }
 

@@ -15,7 +15,7 @@ const FIELDS = [...new Set([...Object.keys(ROUTE_FIELDS), ...OPTION_NAMES])]
 const NEARLY = /^(rate[_-]?limit(s|er|ers|ing)?|rl)(?=__)/i;
 
 /** Matches a variable in which one underscore is missing, and which ends with a field. */
-const ONE_TOO_FEW = new RegExp(`^(rate_?limits?)_+(.+?)_+(${FIELDS.join('|')})$`, 'i');
+const ONE_TOO_FEW = new RegExp(`^(rate_?limits?)_+([^_](?:.*?[^_])?)_+(${FIELDS.join('|')})$`, 'i');
 
 /**
  * Matches rule and field separated by two underscores, after a prefix that other programs may use as well.
