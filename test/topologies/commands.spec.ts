@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
-import { Redis } from 'ioredis';
 import { textOf } from '../readme/code-blocks.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
+import { monitorCommands } from '../support/redis/monitor.js';
 import { startRedisServer } from '../support/redis/redis-server.mjs';
 import { sourceOf, topologyContract } from './topology.js';
 
@@ -17,16 +17,15 @@ topologyContract(
   'a server on which every command is recorded',
   async () => {
     const server = await startRedisServer();
-    const monitor = await new Redis(server.url).monitor();
+    const { url } = server;
     const seen = { client: new Set<string>(), script: new Set<string>() };
-    monitor.on('monitor', (_time: string, [name = '', sub = '']: string[], source: string) => {
+    const stopMonitoring = await monitorCommands(url, ({ name, args: [sub = ''], inScript }) => {
       const command = name.toUpperCase();
       const full = WITH_SUBCOMMAND.includes(command) ? `${command} ${sub.toUpperCase()}` : command;
-      seen[source === 'lua' ? 'script' : 'client'].add(full);
+      seen[inScript ? 'script' : 'client'].add(full);
     });
-    const { url } = server;
     const stop = async () => {
-      monitor.disconnect();
+      stopMonitoring();
       await server.stop();
     };
     return { redis: url, seen, stop };

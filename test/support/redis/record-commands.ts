@@ -1,35 +1,47 @@
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
+import { monitorCommands, type MonitoredCommand } from './monitor.js';
 
-/**
- * A command as sent by a client: its name in lower case, with control characters and other unusual bytes as MONITOR
- * escapes them.
- */
-export interface RecordedCommand {
-  name: string;
-  args: string[];
-}
+export type RecordedCommand = Pick<MonitoredCommand, 'name' | 'args'>;
 
 /**
  * Returns the commands that clients sent during an action, in the server's order, without those in scripts.
  * Heartbeats are left out, because they are sent by a timer. It records all clients of the server, so use a separate
  * server. A client that connects during the action is recorded with its handshake, so connect it before.
  */
-export async function recordCommands(
+export function recordCommands(url: string, action: () => Promise<unknown>): Promise<RecordedCommand[]> {
+  return record(
+    url,
+    action,
+    ({ inScript, args }) => !inScript && !args.some((arg) => arg.includes('{instances}')),
+  );
+}
+
+const READS = new Set(['mget', 'lindex', 'time']);
+
+/**
+ * Returns the writes of scripts during an action, in the server's order. It records all clients of the server, so use
+ * a separate server.
+ */
+export function recordScriptWrites(url: string, action: () => Promise<unknown>): Promise<RecordedCommand[]> {
+  return record(url, action, ({ inScript, name }) => inScript && !READS.has(name));
+}
+
+async function record(
   url: string,
   action: () => Promise<unknown>,
+  isWanted: (command: MonitoredCommand) => boolean,
 ): Promise<RecordedCommand[]> {
   const marker = new Redis(url, { retryStrategy: () => null });
   await marker.ping(); // The handshake is complete before the recording starts.
-  const monitor = await marker.monitor();
   const recorded: RecordedCommand[] = [];
   const token = randomUUID();
-  const ended = new Promise<void>((resolve) => {
-    monitor.on('monitor', (_time: string, [name = '', ...args]: string[], source: string) => {
-      if (args[0] === token) resolve();
-      else if (source !== 'lua' && !args.some((arg) => arg.includes('{instances}')))
-        recorded.push({ name: name.toLowerCase(), args });
-    });
+  let end: () => void;
+  const ended = new Promise<void>((resolve) => (end = resolve));
+  const stop = await monitorCommands(url, (command) => {
+    const { name, args } = command;
+    if (args[0] === token) end();
+    else if (isWanted(command)) recorded.push({ name, args });
   });
   try {
     await action();
@@ -38,6 +50,6 @@ export async function recordCommands(
     return recorded;
   } finally {
     marker.disconnect();
-    monitor.disconnect();
+    stop();
   }
 }
