@@ -1,6 +1,6 @@
 import type { SharePart } from './algorithm.js';
 import { isFields } from './fields.js';
-import { problem, RateLimitConfigError } from './rate-limit-config.error.js';
+import { rejectValue } from './rate-limit-config.error.js';
 
 /** The `retryAfterMs` of a request that was denied without being counted. */
 export const UNCOUNTED_RETRY_MS = 1000;
@@ -67,9 +67,7 @@ export function checkDecision(value: unknown): Decision {
   if (isFields(value) && Array.isArray(value['decisions'])) return value as unknown as Decision;
   const isPart = isFields(value) && isFields(value['decision']);
   const allowed = 'a decision as `consume` returns it';
-  throw new RateLimitConfigError([
-    problem('decision', value, allowed, isPart ? 'write its field `decision`' : undefined),
-  ]);
+  rejectValue('decision', value, allowed, isPart ? 'write its field `decision`' : undefined);
 }
 
 /**

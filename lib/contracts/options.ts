@@ -1,6 +1,6 @@
 import { isFields } from './fields.js';
 import { didYouMean } from './nearest.js';
-import { problem, problemOf, RateLimitConfigError } from './rate-limit-config.error.js';
+import { problem, problemOf, rejectAny, rejectValue } from './rate-limit-config.error.js';
 import { DURATION_ALLOWED, durationFix, parseDuration } from './duration.js';
 
 /** The check of an option, with the allowed values in words for error messages. */
@@ -90,9 +90,7 @@ export function readOptions<Options extends object>(
 ): Options {
   const names = Object.keys(checks);
   if (given !== undefined && !isFields(given)) {
-    throw new RateLimitConfigError([
-      problem(`the options of ${what}`, given, `an object with ${names.join(', ')}`),
-    ]);
+    rejectValue(`the options of ${what}`, given, `an object with ${names.join(', ')}`);
   }
   const options = readFields(given ?? ({} as Options), checks as OptionChecks);
   const fields = options as Readonly<Record<string, unknown>>;
@@ -104,7 +102,7 @@ export function readOptions<Options extends object>(
   for (const [name, { allowed, isRequired }] of Object.entries<OptionCheck>(checks)) {
     if (isRequired && fields[name] === undefined) problems.push(`${name}: missing; allowed: ${allowed}`);
   }
-  if (problems.length > 0) throw new RateLimitConfigError(problems);
+  rejectAny(problems);
   return options;
 }
 

@@ -26,6 +26,21 @@ export class RateLimitConfigError extends Error {
   }
 }
 
+/** @throws RateLimitConfigError with the problems, if there are any */
+export function rejectAny(problems: readonly string[]): void {
+  if (problems.length > 0) throw new RateLimitConfigError(problems);
+}
+
+/** @throws RateLimitConfigError with one problem */
+export function rejectConfig(reason: string): never {
+  throw new RateLimitConfigError([reason]);
+}
+
+/** @throws RateLimitConfigError with the value given, the values allowed and the fix */
+export function rejectValue(...given: Parameters<typeof problem>): never {
+  rejectConfig(problem(...given));
+}
+
 /** Returns the problem of a name that is none of those known. */
 export function unknownName(text: string, name: string, known: Iterable<string>): string {
   const names = [...known];

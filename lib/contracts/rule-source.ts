@@ -1,4 +1,4 @@
-import { problem, RateLimitConfigError } from './rate-limit-config.error.js';
+import { RateLimitConfigError, rejectValue } from './rate-limit-config.error.js';
 import { shown } from './shown.js';
 
 /** The fields of a live rule, as JSON has them: a change of a rule contains only the fields that it changes. */
@@ -176,7 +176,7 @@ function hasMoreLevels(value: unknown, most: number): boolean {
 export function checkExpiry({ rule, expiresInMs }: RuleChange): void {
   if (expiresInMs === undefined || expiresInMs >= 1) return;
   const allowed = 'milliseconds from 1, or undefined for a change without an end';
-  throw new RateLimitConfigError([problem(`expiresInMs of live rule "${rule}"`, expiresInMs, allowed)]);
+  rejectValue(`expiresInMs of live rule "${rule}"`, expiresInMs, allowed);
 }
 
 /** Returns the error of a change that a source has no room for. */

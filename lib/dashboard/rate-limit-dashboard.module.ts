@@ -14,7 +14,7 @@ import {
   type Type,
 } from '@nestjs/common';
 import { callable, readOptions } from '../contracts/options.js';
-import { RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
+import { rejectConfig } from '../contracts/rate-limit-config.error.js';
 import { SkipRateLimit } from '../nest/rate-limit.decorator.js';
 import { ALGORITHM_NAMES, loadAlgorithms } from '../rules/rule-fields.js';
 import { Warnings } from '../nest/warnings.js';
@@ -87,9 +87,9 @@ export class RateLimitDashboardModule implements OnModuleInit {
     @Optional() @Inject(Warnings) private readonly warnings: Warnings,
   ) {
     if ((warnings as Warnings | undefined) !== undefined) return;
-    throw new RateLimitConfigError([
+    rejectConfig(
       'RateLimitDashboardModule: RateLimitModule is not imported; add RateLimitModule.forRoot() to the imports of the root module',
-    ]);
+    );
   }
 
   /**
@@ -131,9 +131,9 @@ export class RateLimitDashboardModule implements OnModuleInit {
   onModuleInit(): void {
     if (this.guarded.page) return;
     if (process.env['NODE_ENV'] === 'production') {
-      throw new RateLimitConfigError([
+      rejectConfig(
         'RateLimitDashboardModule.guards: missing; allowed in production: a list of one guard or more',
-      ]);
+      );
     }
     this.warnings.warn(
       'RL_DASHBOARD_OPEN',

@@ -10,7 +10,7 @@ import {
 import type { SharePart } from '../contracts/algorithm.js';
 import type { RuleHit } from '../rules/compiled-rule.js';
 import { readOptions } from '../contracts/options.js';
-import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
+import { rejectValue } from '../contracts/rate-limit-config.error.js';
 import { denialIds } from './denial-id.js';
 import { checkNames } from './operation.js';
 import { REFUND_OPTIONS, type RefundOptions } from './rate-limiter.options.js';
@@ -224,7 +224,9 @@ export function refundsOf(decision: Decision, options: RefundOptions | undefined
 function checkCharged(decision: unknown): void {
   const given = checkDecision(decision);
   if (given instanceof DecidedHit || !given.allowed) return;
-  throw new RateLimitConfigError([
-    problem('decision', given, 'the object that the limiter returned, since a copy does not have its charge'),
-  ]);
+  rejectValue(
+    'decision',
+    given,
+    'the object that the limiter returned, since a copy does not have its charge',
+  );
 }

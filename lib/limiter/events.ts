@@ -1,7 +1,7 @@
 import { escaped, shown } from '../contracts/shown.js';
 import type { Decision } from '../contracts/decision.js';
 import { didYouMean } from '../contracts/nearest.js';
-import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
+import { rejectValue } from '../contracts/rate-limit-config.error.js';
 import { readOptions, type OptionCheck } from '../contracts/options.js';
 import type { StoreChange } from '../contracts/base-store.js';
 import { storeFaultOf, type StoreCall, type StoreFault } from '../contracts/store-fault.js';
@@ -250,12 +250,10 @@ export class RateLimitEvents<Context = unknown> {
 function checkListener(names: readonly string[], name: unknown, listener: unknown): void {
   if (!names.includes(name as string)) {
     const allowed = names.map((each) => `"${each}"`).join(', ');
-    throw new RateLimitConfigError([problem('event', name, allowed, didYouMean(String(name), names))]);
+    rejectValue('event', name, allowed, didYouMean(String(name), names));
   }
   if (typeof listener === 'function') return;
-  throw new RateLimitConfigError([
-    problem(`the listener of "${String(name)}"`, listener, 'a function of the event'),
-  ]);
+  rejectValue(`the listener of "${String(name)}"`, listener, 'a function of the event');
 }
 
 /** Emits a process warning with the error of a listener or of a meter. */

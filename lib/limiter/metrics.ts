@@ -1,6 +1,6 @@
 import type { RuleDecision } from '../contracts/decision.js';
 import { callSafely } from '../contracts/thenable.js';
-import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
+import { rejectValue } from '../contracts/rate-limit-config.error.js';
 import { warn, type RateLimitEvents } from './events.js';
 
 /** Attributes of a measurement. */
@@ -65,7 +65,7 @@ export function recordMetrics(events: RateLimitEvents, meter: Meter): () => void
 /** @throws RateLimitConfigError if a value lacks the method that identifies its type */
 function checkArgument(name: string, value: unknown, method: string, allowed: string): void {
   if (typeof (value as Record<string, unknown> | null | undefined)?.[method] === 'function') return;
-  throw new RateLimitConfigError([problem(`${name} of recordMetrics`, value, allowed)]);
+  rejectValue(`${name} of recordMetrics`, value, allowed);
 }
 
 /** Records the result of each rule of a request, and the duration of the whole decision. */

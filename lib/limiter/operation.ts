@@ -1,4 +1,4 @@
-import { RateLimitConfigError, problem } from '../contracts/rate-limit-config.error.js';
+import { RateLimitConfigError, rejectConfig, rejectValue } from '../contracts/rate-limit-config.error.js';
 import {
   type RuleHit,
   type CompiledRule,
@@ -60,7 +60,7 @@ export function checkOperation(operation: keyof typeof KINDS, hits: readonly Rul
   const { name, algorithm } = wrong.rule;
   const call = operation.includes('(') ? operation : `${operation}()`;
   const used = `rule "${name}" uses ${algorithm.name}`;
-  throw new RateLimitConfigError([`${call} needs ${kind.needs}, but ${used}; use ${kind.instead}`]);
+  rejectConfig(`${call} needs ${kind.needs}, but ${used}; use ${kind.instead}`);
 }
 
 /**
@@ -93,7 +93,7 @@ export function checkNames(operation: string, given: readonly string[], known: r
   const unknown = given.find((name) => !known.includes(name));
   if (unknown === undefined) return;
   const path = `a rule name in the options of ${operation}`;
-  throw new RateLimitConfigError([problem(path, unknown, quoted(known), didYouMean(unknown, known))]);
+  rejectValue(path, unknown, quoted(known), didYouMean(unknown, known));
 }
 
 /**

@@ -29,7 +29,7 @@ import {
   type SettledCost,
 } from './operation.js';
 import type { Permit } from './permit.js';
-import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
+import { rejectConfig, rejectValue } from '../contracts/rate-limit-config.error.js';
 import { confirmed } from './rate-limit-store.error.js';
 import type { Reservation } from './reservation.js';
 import { RuleCache } from '../rules/rule-cache.js';
@@ -260,15 +260,13 @@ export class RateLimiter {
     const author = readOptions('block', options, AUTHORSHIP);
     const microseconds = parseDuration(duration);
     if (microseconds === undefined) {
-      throw new RateLimitConfigError([
-        problem('duration', duration, DURATION_ALLOWED, durationFix(duration)),
-      ]);
+      rejectValue('duration', duration, DURATION_ALLOWED, durationFix(duration));
     }
     const hits = this.hits('block', rule, subject);
     const counters = hits.filter((hit) => hit.block && hit.rule.trialOf === undefined);
     if (counters.length === 0) {
       const { name } = hits[0]!.rule;
-      throw new RateLimitConfigError([`rule "${name}".block: missing; allowed: a duration, or "manual"`]);
+      rejectConfig(`rule "${name}".block: missing; allowed: a duration, or "manual"`);
     }
     await confirmed('block', () =>
       Promise.all(counters.map((each) => this.engine.store.block(each, microseconds))),

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { promises, unwatchFile, watchFile } from 'node:fs'; // `node:fs/promises` takes 0.6 ms to load.
 import { extname } from 'node:path';
 import { isFields } from '../contracts/fields.js';
-import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
+import { rejectValue } from '../contracts/rate-limit-config.error.js';
 import {
   MOST_LIVE_RULES,
   tooManyRules,
@@ -37,7 +37,7 @@ export class FileRuleSource implements RuleSource {
    */
   constructor(private readonly path: string) {
     if (typeof path === 'string' && ['.json', ...YAML].includes(extname(path))) return;
-    throw new RateLimitConfigError([problem('path', path, 'a path that ends with .json, .yaml or .yml')]);
+    rejectValue('path', path, 'a path that ends with .json, .yaml or .yml');
   }
 
   async load(): Promise<SourcedRules> {
@@ -61,9 +61,7 @@ export class FileRuleSource implements RuleSource {
 function entriesOf(rule: string, { exceptions, ...fields }: { exceptions?: unknown }): SourcedRule[] {
   const layer = Object.keys(fields).length > 0 ? [{ rule, fields }] : [];
   if (exceptions === undefined) return layer;
-  if (!isFields(exceptions)) {
-    throw new RateLimitConfigError([problem(`${rule}.exceptions`, exceptions, 'an object by subject')]);
-  }
+  if (!isFields(exceptions)) rejectValue(`${rule}.exceptions`, exceptions, 'an object by subject');
   const others = Object.entries(exceptions).map(([subject, exception]) => ({
     rule,
     subject,

@@ -9,7 +9,7 @@ import {
 } from '../contracts/rule-source.js';
 import { shown } from '../contracts/shown.js';
 import { Logger } from '@nestjs/common';
-import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
+import { RateLimitConfigError, rejectConfig, rejectValue } from '../contracts/rate-limit-config.error.js';
 import type { Warnings } from '../nest/warnings.js';
 import type { LiveState } from './live-state.js';
 
@@ -188,18 +188,16 @@ function watched(source: RuleSource, changed: () => void): () => void {
   try {
     stop = source.watch(changed);
   } catch (error) {
-    throw new RateLimitConfigError([
+    rejectConfig(
       `liveRules.watch: threw ${reasonOf(error)}; it must return a function that stops the reports`,
-    ]);
+    );
   }
   if (typeof stop === 'function') return stop as () => void;
-  throw new RateLimitConfigError([
-    problem(
-      'the result of liveRules.watch',
-      stop,
-      'a function that stops the reports; `watch` itself is not async',
-    ),
-  ]);
+  rejectValue(
+    'the result of liveRules.watch',
+    stop,
+    'a function that stops the reports; `watch` itself is not async',
+  );
 }
 
 /** Returns why a source failed, in one line. */

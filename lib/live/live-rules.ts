@@ -1,4 +1,4 @@
-import { RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
+import { rejectConfig } from '../contracts/rate-limit-config.error.js';
 import type { RuleChangeRecord, RuleLoss, RuleSource, SourcedRule } from '../contracts/rule-source.js';
 import type { RuleTable } from '../nest/rules/rule-table.js';
 import type { SubjectValue } from '../rules/subject.js';
@@ -132,7 +132,7 @@ export class NoLiveRules extends LiveRules {
 }
 
 async function withoutSource(): Promise<never> {
-  throw new RateLimitConfigError([
+  rejectConfig(
     "live rules: the module has no source; write liveRules: new RedisRuleSource({ redis: 'redis://…' })",
-  ]);
+  );
 }

@@ -1,6 +1,11 @@
 import { isFields } from '../contracts/fields.js';
 import { FROM_ONE } from '../contracts/options.js';
-import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
+import {
+  RateLimitConfigError,
+  rejectAny,
+  rejectConfig,
+  rejectValue,
+} from '../contracts/rate-limit-config.error.js';
 import {
   changeProblem,
   MOST_RECORDS,
@@ -89,10 +94,9 @@ export class SourceRules extends LiveRules {
   }
 
   async history(most = 100): Promise<readonly RuleChangeRecord[]> {
-    if (!FROM_ONE.accepts(most)) throw new RateLimitConfigError([problem('most', most, FROM_ONE.allowed)]);
+    if (!FROM_ONE.accepts(most)) rejectValue('most', most, FROM_ONE.allowed);
     const { source } = this;
-    if (!source.history)
-      throw new RateLimitConfigError(['rules.history: the source in `liveRules` has no history']);
+    if (!source.history) rejectConfig('rules.history: the source in `liveRules` has no history');
     const wanted = Math.min(most, MOST_RECORDS);
     const records = await bySource('read', () => source.history!(wanted));
     return records.slice(0, wanted);
@@ -117,21 +121,17 @@ export class SourceRules extends LiveRules {
   private async confirm(how: 'restore' | 'accept', options: Omit<UnsetOptions, 'version'>): Promise<number> {
     const author = readAuthor(`rules.${how}`, options);
     const { source } = this;
-    if (!source[how]) {
-      throw new RateLimitConfigError([`rules.${how}: the source in liveRules reports no losses`]);
-    }
+    if (!source[how]) rejectConfig(`rules.${how}: the source in liveRules reports no losses`);
     return this.change(() => source[how]!(author));
   }
 
   private async write(change: RuleChange): Promise<number> {
     const { source } = this;
     if (!source.write) {
-      throw new RateLimitConfigError([
-        'live rules: the source in `liveRules` cannot be written; change it where it is',
-      ]);
+      rejectConfig('live rules: the source in `liveRules` cannot be written; change it where it is');
     }
     const wrong = changeProblem(change);
-    if (wrong !== undefined) throw new RateLimitConfigError([wrong]);
+    if (wrong !== undefined) rejectConfig(wrong);
     if (change.fields !== undefined) this.check(change);
     return this.change(() => source.write!(change));
   }
@@ -147,7 +147,7 @@ export class SourceRules extends LiveRules {
   private check(change: RuleChange): void {
     const { rule } = change;
     const problems = this.table.problemsOf(rule, withChange(this.table.changes.get(rule), change));
-    if (problems.length > 0) throw new RateLimitConfigError(problems);
+    rejectAny(problems);
   }
 }
 
@@ -167,7 +167,7 @@ async function bySource<Result>(
 /** @throws RateLimitConfigError if it is no subject: a digest with the right fields may be from a client */
 function checkSubject(rule: string, subject: SubjectValue): void {
   if (subjectFromProgram(subject) !== undefined) return;
-  throw new RateLimitConfigError([problem(`subject of rule "${rule}"`, subject, SUBJECT_ALLOWED)]);
+  rejectValue(`subject of rule "${rule}"`, subject, SUBJECT_ALLOWED);
 }
 
 /**
@@ -178,7 +178,7 @@ function checkSubject(rule: string, subject: SubjectValue): void {
 function stated<Change extends LiveRuleFields | 'allow' | 'deny'>(rule: string, change: Change): Change {
   if (change === undefined) {
     const fix = 'an object with fields of a rule; to remove a live change, use unset() or unsetException()';
-    throw new RateLimitConfigError([problem(`live rule "${rule}"`, change, fix)]);
+    rejectValue(`live rule "${rule}"`, change, fix);
   }
   if (!isFields(change)) return change;
   return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)) as Change;

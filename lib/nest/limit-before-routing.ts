@@ -6,7 +6,7 @@ import {
   type OnModuleInit,
 } from '@nestjs/common';
 import { HttpAdapterHost, ModulesContainer } from '@nestjs/core';
-import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
+import { rejectConfig, rejectValue } from '../contracts/rate-limit-config.error.js';
 import { Admission } from './request/admission.js';
 import { BeforeRouting } from './request/before-routing.js';
 import type { EarlyRequest, EarlyRequests, Next } from './early-requests.js';
@@ -45,8 +45,8 @@ export class RoutingLimiter implements OnModuleInit {
   limit(app: INestApplication, name: string, exclude: readonly string[]): void {
     const path = `limitBeforeRouting("${name}")`;
     if (this.before.isStarted)
-      throw new RateLimitConfigError([`${path}: called after app.listen() or app.init(); call it before`]);
-    if (this.before.rules.has(name)) throw new RateLimitConfigError([`${path}: called twice for one rule`]);
+      rejectConfig(`${path}: called after app.listen() or app.init(); call it before`);
+    if (this.before.rules.has(name)) rejectConfig(`${path}: called twice for one rule`);
     const rule = this.before.add(name, exclude);
     this.install(app, (request, response, next) => {
       if (this.requests) this.requests.enter(name, rule, request, response, next);
@@ -74,10 +74,7 @@ export class RoutingLimiter implements OnModuleInit {
       app.use(middleware);
       return;
     }
-    if (type !== 'fastify')
-      throw new RateLimitConfigError([
-        problem('limitBeforeRouting()', type, 'an application on Express or Fastify'),
-      ]);
+    if (type !== 'fastify') rejectValue('limitBeforeRouting()', type, 'an application on Express or Fastify');
     const plugin = (instance: Fastify, _options: object, done: Next): void => {
       instance.addHook('onRequest', middleware);
       done();
@@ -107,13 +104,11 @@ export function limitBeforeRouting(
   const paths: readonly unknown[] = Array.isArray(exclude) ? exclude : [exclude];
   const wrong = paths.find((path) => !isPath(path));
   if (wrong !== undefined)
-    throw new RateLimitConfigError([
-      problem(
-        'limitBeforeRouting().exclude',
-        wrong,
-        'a list of normalized paths such as "/health", without a query',
-      ),
-    ]);
+    rejectValue(
+      'limitBeforeRouting().exclude',
+      wrong,
+      'a list of normalized paths such as "/health", without a query',
+    );
   limiterOf(app).limit(app, rule, exclude);
 }
 
@@ -128,7 +123,7 @@ function limiterOf(app: INestApplication): RoutingLimiter {
     const found = providers.get(ROUTING_LIMITER);
     if (found) return found.instance as RoutingLimiter;
   }
-  throw new RateLimitConfigError([
+  rejectConfig(
     'limitBeforeRouting(): RateLimitModule is not imported; add RateLimitModule.forRoot() to the imports of the root module',
-  ]);
+  );
 }

@@ -1,7 +1,7 @@
 import { applyDecorators, UseFilters, type Type } from '@nestjs/common';
 import type { AlgorithmName } from '../algorithms/registry.js';
 import { isFields } from '../contracts/fields.js';
-import { problem, problemOf, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
+import { problemOf, rejectConfig, rejectValue } from '../contracts/rate-limit-config.error.js';
 import { shown } from '../contracts/shown.js';
 import { durationFix, parseDuration, type Duration } from '../contracts/duration.js';
 import { limitCalls } from './limited-method.js';
@@ -182,7 +182,7 @@ function refuseBare(decorator: string, example: string, [target, member]: readon
   if (!isPrototype && !isClass(target)) return;
   const type = (isPrototype ? target.constructor : target) as { readonly name: string };
   const owner = member === undefined ? type.name : `${type.name}.${member as string}`;
-  throw new RateLimitConfigError([`${decorator} on ${owner}: written without parentheses; write ${example}`]);
+  rejectConfig(`${decorator} on ${owner}: written without parentheses; write ${example}`);
 }
 
 function isClass(value: unknown): boolean {
@@ -201,9 +201,9 @@ function checkMethod(
   if (!isStatic && isMethod) return;
   const type = isStatic ? target : target.constructor;
   const what = isStatic ? 'a static member' : 'no method with a name';
-  throw new RateLimitConfigError([
+  rejectConfig(
     `${decorator} on ${type.name}.${String(name)}: ${what}, so no guard limits it; allowed: methods that handle requests`,
-  ]);
+  );
 }
 
 /** Returns the rules of the decorators on a class or method itself, without inherited ones. */
@@ -262,8 +262,7 @@ export const ID_OPTION = {
  */
 export function RateLimitId(id: string): ClassDecorator & MethodDecorator {
   refuseBare('@RateLimitId', "@RateLimitId('orders')", [id]);
-  if ((id as unknown) === undefined)
-    throw new RateLimitConfigError([problem('@RateLimitId', id, ID_OPTION.allowed)]);
+  if ((id as unknown) === undefined) rejectValue('@RateLimitId', id, ID_OPTION.allowed);
   return (target: object, name?: string | symbol, descriptor?: PropertyDescriptor): void => {
     Reflect.defineMetadata(ID, id, (descriptor?.value as object | undefined) ?? target);
     // A decorator above this one may replace the method, which would lose its metadata.

@@ -8,7 +8,7 @@ import {
 } from '@nestjs/common';
 import { HttpAdapterHost, ModuleRef, ModulesContainer } from '@nestjs/core';
 import type { BaseStore } from '../contracts/base-store.js';
-import { RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
+import { rejectAny, rejectConfig } from '../contracts/rate-limit-config.error.js';
 import { RateLimitEvents } from '../limiter/events.js';
 import { Engine } from '../limiter/engine.js';
 import { RateLimiter } from '../limiter/rate-limiter.js';
@@ -97,8 +97,8 @@ async function createDeclared(
   problems: readonly string[],
   { listening }: HttpAdapterHost,
 ): Promise<DeclaredRules> {
-  if (problems.length > 0) throw new RateLimitConfigError(problems);
-  if (listening) throw new RateLimitConfigError([LOADED_LAZILY]);
+  rejectAny(problems);
+  if (listening) rejectConfig(LOADED_LAZILY);
   return DeclaredRules.of(options);
 }
 

@@ -2,7 +2,7 @@ import { loadAlgorithmsOf } from '../rules/rule-fields.js';
 import type { Decision, RuleDecision } from '../contracts/decision.js';
 import type { Duration } from '../contracts/duration.js';
 import { durationOption, readOptions } from '../contracts/options.js';
-import { RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
+import { RateLimitConfigError, rejectConfig } from '../contracts/rate-limit-config.error.js';
 import type { ReserveArguments, RuleNames, Rules, SettledCost } from '../limiter/operation.js';
 import type {
   BlockOptions,
@@ -101,9 +101,7 @@ export class RateLimitService extends RateLimiter {
    */
   async explain(id: string, options: { readonly by: string }): Promise<Explanation<EventSubject>> {
     if (this.explainer) return this.explainer(id, options);
-    throw new RateLimitConfigError([
-      'explain: RateLimitDashboardModule, which records denials, is not imported',
-    ]);
+    rejectConfig('explain: RateLimitDashboardModule, which records denials, is not imported');
   }
 
   override consume<Name extends string>(

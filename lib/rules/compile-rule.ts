@@ -13,7 +13,7 @@ import {
   type Thresholds,
 } from './compiled-rule.js';
 import { readFields } from '../contracts/options.js';
-import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
+import { rejectAny, rejectConfig, rejectValue } from '../contracts/rate-limit-config.error.js';
 import {
   algorithmOf,
   checksOf,
@@ -48,14 +48,14 @@ export function compileRule(
   const rule = readFields(given, checksOf(given.algorithm));
   const fields = { ...rule } as Readonly<Record<string, unknown>>;
   const problems = fieldProblems((field) => `${path}.${field}`, fields);
-  if (problems.length > 0) throw new RateLimitConfigError(problems);
+  rejectAny(problems);
   const definition = algorithmOf(rule.algorithm);
   const checks = fieldsOf(definition);
   for (const field of requiredFields(definition)) {
     if (fields[field] === undefined)
       problems.push(`${path}.${field}: missing; allowed: ${checks[field]!.allowed}`);
   }
-  if (problems.length > 0) throw new RateLimitConfigError(problems);
+  rejectAny(problems);
   return compileChecked(rule, definition, path, weightName);
 }
 
@@ -69,17 +69,15 @@ function compileChecked(
   const algorithm = definition.resolve?.(quota) ?? definition;
   const { limit, cost = 1, block } = rule;
   if (rule.algorithm === undefined && limit > LARGEST_DEFAULT_LIMIT) {
-    throw new RateLimitConfigError([`${path}.limit: got ${limit}; ${TOO_LARGE_FOR_DEFAULT}`]);
+    rejectConfig(`${path}.limit: got ${limit}; ${TOO_LARGE_FOR_DEFAULT}`);
   }
   const contradiction = limit > 0 ? algorithm.check?.(quota) : undefined;
-  if (contradiction !== undefined) throw new RateLimitConfigError([`${path}: ${contradiction}`]);
+  if (contradiction !== undefined) rejectConfig(`${path}: ${contradiction}`);
 
   const amounts = amountsOf(quota, algorithm);
   const { parameters, capacity } = amounts;
   if (cost > capacity && limit > 0) {
-    throw new RateLimitConfigError([
-      problem(`${path}.cost`, cost, `at most ${capacity}, the maximum number of permits taken at once`),
-    ]);
+    rejectValue(`${path}.cost`, cost, `at most ${capacity}, the maximum number of permits taken at once`);
   }
   return {
     name: rule.name ?? DEFAULT_RULE_NAME,
@@ -111,18 +109,17 @@ function compilePrefetch(
 ): CompiledPrefetch | undefined {
   const { prefetch } = rule as { readonly prefetch?: Prefetch };
   if (prefetch === undefined) return undefined;
-  const refuse = (field: string, value: unknown, allowed: string) =>
-    new RateLimitConfigError([problem(`${path}.prefetch${field}`, value, allowed)]);
-  if (!spendBy) throw refuse('', prefetch, `none with ${name}`);
+  const at = `${path}.prefetch`;
+  if (!spendBy) rejectValue(at, prefetch, `none with ${name}`);
   if (prefetch.permits > capacity) {
-    throw refuse(
-      '.permits',
+    rejectValue(
+      `${at}.permits`,
       prefetch.permits,
       `at most ${capacity}, the maximum number of permits taken at once`,
     );
   }
   if (rule.block !== undefined)
-    throw refuse('', prefetch, 'none with block, since a blocked subject could use prefetched permits');
+    rejectValue(at, prefetch, 'none with block, since a blocked subject could use prefetched permits');
   return {
     permits: prefetch.permits,
     ttl: parseDuration(prefetch.ttl ?? '1s')!,
@@ -140,8 +137,7 @@ function compileAlerts(
   if (at === undefined) return undefined;
   const fields = { ...rule } as Readonly<Record<string, unknown>>;
   const other = ['share', 'prefetch'].find((field) => fields[field] !== undefined);
-  if (other !== undefined)
-    throw new RateLimitConfigError([problem(`${path}.alerts`, at, `none with ${other}`)]);
+  if (other !== undefined) rejectValue(`${path}.alerts`, at, `none with ${other}`);
   return { at, levels: levelsOf({ at }, capacity), keptFor: calendar ? 0 : window };
 }
 
@@ -171,7 +167,7 @@ function compileTrial(
 ): CompiledRule | undefined {
   if (trial === undefined) return undefined;
   const problems = fieldProblems((field) => `${path}.trial.${field}`, { ...trial }, TRIAL_FIELDS);
-  if (problems.length > 0) throw new RateLimitConfigError(problems);
+  rejectAny(problems);
   const rule = { ...live, ...trial, mode: 'shadow', alerts: undefined } as AnyRule;
   const { name: trialOf = DEFAULT_RULE_NAME } = live;
   return { ...compileRule(rule, `${path}.trial`, weightName), name: `${trialOf}?`, trialOf };

@@ -5,7 +5,7 @@ import { digest, digestIn, joined, type Subject, copyOf, copyOfText } from './su
 import { type Alerts, MOST_KEYS } from '../contracts/store.js';
 import type { Clock } from '../contracts/clock.js';
 import { KeyedRule, CacheLimit } from './keyed-rule.js';
-import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
+import { rejectValue } from '../contracts/rate-limit-config.error.js';
 
 /** Allowed values of `prefix`. */
 export const PREFIX = {
@@ -140,7 +140,7 @@ export class Keys {
     readonly prefix: string,
     private readonly clock: Clock,
   ) {
-    if (!PREFIX.accepts(prefix)) throw new RateLimitConfigError([problem('prefix', prefix, PREFIX.allowed)]);
+    if (!PREFIX.accepts(prefix)) rejectValue('prefix', prefix, PREFIX.allowed);
     this.head = keyHead(prefix);
   }
 

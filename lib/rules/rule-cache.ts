@@ -4,7 +4,7 @@ import { shown } from '../contracts/shown.js';
 import { compileRule } from './compile-rule.js';
 import type { Cost, RuleHit, CompiledRule } from './compiled-rule.js';
 import { tooManyKeys } from './keys.js';
-import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
+import { rejectConfig, rejectValue } from '../contracts/rate-limit-config.error.js';
 import type { KeyedRule } from './keyed-rule.js';
 import { DEFAULT_RULE_NAME, type AnyRule } from './rule.js';
 import { type Subject, SUBJECT_ALLOWED, subjectFromProgram, type SubjectValue } from './subject.js';
@@ -43,7 +43,7 @@ export class RuleCache {
   private keyed(rule: AnyRule): KeyedRule {
     const known = this.compiled.get(rule);
     if (known) return known;
-    if (!isFields(rule)) throw new RateLimitConfigError([problem('rule', rule, RULE_ALLOWED)]);
+    if (!isFields(rule)) rejectValue('rule', rule, RULE_ALLOWED);
     const compiled = compileRule(rule);
     this.warnOfSecondUnnamed(rule);
     const keyed = this.create(compiled, rule);
@@ -85,7 +85,7 @@ export function checkTogether(hits: readonly RuleHit[]): void {
   let keys = hits.length;
   for (const { block } of hits) if (block) keys += 1;
   const wrong = tooManyKeys('rules', keys);
-  if (wrong !== undefined) throw new RateLimitConfigError([wrong]);
+  if (wrong !== undefined) rejectConfig(wrong);
 }
 
 /** @throws RateLimitConfigError if two rules have the same name, or there is no rule */
@@ -94,7 +94,7 @@ function refuseEqualNames(hits: readonly RuleHit[]): void {
     hits.findIndex((hit) => hit.rule.name === rule.name) < index;
   if (hits.length > 0 && !hits.some(isSecond)) return;
   const names = hits.map(({ rule }) => rule.name);
-  throw new RateLimitConfigError([problem('rules', names, 'one rule or more, each of another name')]);
+  rejectValue('rules', names, 'one rule or more, each of another name');
 }
 
 /**
@@ -106,5 +106,5 @@ function refuseEqualNames(hits: readonly RuleHit[]): void {
 function readSubject(given: SubjectValue): Subject {
   const subject = given === '' ? undefined : subjectFromProgram(given);
   if (subject !== undefined) return subject;
-  throw new RateLimitConfigError([problem('subject', given, SUBJECT_ALLOWED)]);
+  rejectValue('subject', given, SUBJECT_ALLOWED);
 }

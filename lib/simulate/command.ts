@@ -1,5 +1,5 @@
 import { closeSync, existsSync, openSync, readSync, realpathSync, statSync, writeFileSync } from 'node:fs';
-import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
+import { rejectConfig, rejectValue } from '../contracts/rate-limit-config.error.js';
 import { escaped } from '../contracts/shown.js';
 import { readArguments } from './options.js';
 import { Progress, simulate, type Simulation } from './simulate.js';
@@ -18,7 +18,7 @@ export async function simulateCommand(args: readonly string[]): Promise<string> 
   const progress = new Progress(process.stderr, options.files);
   try {
     const simulation = await simulate(options, progress);
-    if (simulation.requests === 0) throw new RateLimitConfigError([nothingIn(simulation)]);
+    if (simulation.requests === 0) rejectConfig(nothingIn(simulation));
     if (options.html !== undefined) writeFileSync(options.html, htmlReport(simulation, options.suggest));
     return options.json ? JSON.stringify(simulation, null, 2) : textReport(simulation, options.suggest);
   } finally {
@@ -33,7 +33,7 @@ function checkReportFile(path: string, logs: readonly string[]): void {
   if (!existsSync(path) || isReport(path)) return;
   const isLog = logs.some((log) => existsSync(log) && realpathSync(log) === realpathSync(path));
   const allowed = isLog ? 'another file than the log' : 'a new file, or an earlier report';
-  throw new RateLimitConfigError([problem('--html', path, allowed)]);
+  rejectValue('--html', path, allowed);
 }
 
 function isReport(path: string): boolean {

@@ -1,5 +1,5 @@
 import { algorithms, type AlgorithmName } from '../algorithms/registry.js';
-import { problem, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
+import { rejectConfig, rejectValue } from '../contracts/rate-limit-config.error.js';
 import { compileRule } from '../rules/compile-rule.js';
 import type { CompiledRule } from '../rules/compiled-rule.js';
 import { DEFAULT_ALGORITHM, type AnyRule } from '../rules/rule.js';
@@ -23,9 +23,9 @@ export function readRule(text: string): CompiledRule {
   const fields = ruleOf(fieldsOf(text, '--rule'));
   const { algorithm = DEFAULT_ALGORITHM } = fields;
   if (hasLeases(algorithm)) {
-    throw new RateLimitConfigError([
+    rejectConfig(
       `${path}.algorithm: got "${algorithm}", which counts requests at the same time; a log does not record when they ended; allowed: an algorithm with a window`,
-    ]);
+    );
   }
   return compileRule(fields, path);
 }
@@ -43,7 +43,7 @@ export function fieldsOf(text: string, what: string): RuleText {
   const algorithm = first !== undefined && !first.includes('=') ? words.shift()! : undefined;
   if (!limit || rest.length > 0 || !(hasLeases(algorithm) || window)) {
     const fix = /^\d+$/.test(amount) ? `write "${text.trim().replace(amount, `${amount}/1m`)}"` : undefined;
-    throw new RateLimitConfigError([problem(what, text, ALLOWED, fix)]);
+    rejectValue(what, text, ALLOWED, fix);
   }
   const fields: Record<string, string> = { limit };
   if (window) fields['window'] = window;
@@ -51,9 +51,9 @@ export function fieldsOf(text: string, what: string): RuleText {
   for (const word of words) {
     const [name, value] = splitOption(word);
     const path = `${what} "${text}"`;
-    if (!name || !value) throw new RateLimitConfigError([`${path}: got "${word}"; allowed: option=value`]);
+    if (!name || !value) rejectConfig(`${path}: got "${word}"; allowed: option=value`);
     if (WITHOUT_EFFECT.includes(name)) {
-      throw new RateLimitConfigError([`${path}.${name}: has no effect in a simulation; remove it`]);
+      rejectConfig(`${path}.${name}: has no effect in a simulation; remove it`);
     }
     fields[name] = value;
   }

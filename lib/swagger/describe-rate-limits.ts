@@ -2,7 +2,7 @@ import type { INestApplication, Type } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import { SwaggerModule } from '@nestjs/swagger';
 import { type Handler, Routes } from '../nest/request/routes.js';
-import { RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
+import { rejectConfig } from '../contracts/rate-limit-config.error.js';
 import type { RateLimitModuleOptions } from '../nest/rate-limit.options.js';
 import type { RouteLimit } from '../nest/request/route-limit.js';
 import { Guards, guardsOn } from '../nest/startup/guards.js';
@@ -115,10 +115,10 @@ export function describeRateLimits<Document extends OpenApiDocument>(
   const routes = app.get(Routes, { strict: false });
   const handlers = operationHandlers(app);
   if (handlers.size > 0 && [...handlers.values()].every(({ type, handler }) => !routes.of(type, handler))) {
-    throw new RateLimitConfigError([
+    rejectConfig(
       'describeRateLimits: the application is not initialized, so its rules are not known; write it in a document ' +
         "factory, SwaggerModule.setup('docs', app, () => describeRateLimits(app, ...)), or call `await app.init()` before",
-    ]);
+    );
   }
   const guards = app.get(Guards, { strict: false });
   const options = app.get<RateLimitModuleOptions>(RATE_LIMIT_OPTIONS, { strict: false });

@@ -1,7 +1,7 @@
 import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { hostname } from 'node:os';
 import type { BaseStore } from '../../contracts/base-store.js';
-import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
+import { rejectConfig } from '../../contracts/rate-limit-config.error.js';
 import { every, type Timer } from '../../contracts/timer.js';
 import { RateLimiter } from '../../limiter/rate-limiter.js';
 import { denialIds } from '../../limiter/denial-id.js';
@@ -63,9 +63,9 @@ export class ProcessReports implements OnModuleInit, OnApplicationShutdown {
 
   async onModuleInit(): Promise<void> {
     if (!this.events.observe(this.collector)) {
-      throw new RateLimitConfigError([
+      rejectConfig(
         'RateLimitDashboardModule: imported twice; allowed: one operations page in an application, with guards that tell its users apart',
-      ]);
+      );
     }
     const { redis } = this.options;
     if (!this.client || !redis) return;

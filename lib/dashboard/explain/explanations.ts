@@ -4,7 +4,7 @@ import { shown } from '../../contracts/shown.js';
 import type { RuleDecision } from '../../contracts/decision.js';
 import type { SourcedRule } from '../../contracts/rule-source.js';
 import { readOptions } from '../../contracts/options.js';
-import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
+import { rejectConfig } from '../../contracts/rate-limit-config.error.js';
 import { denialIds, hasWritten } from '../../limiter/denial-id.js';
 import type { Explanation, ExplainedRule, RecordedRequests } from '../../nest/explanation.js';
 import { AUTHOR } from '../../live/change-options.js';
@@ -55,7 +55,7 @@ export class Explanations implements OnModuleInit {
   async of(given: string, options: { readonly by: string }): Promise<Explanation<EventSubject>> {
     const { by } = readOptions('explain', options, { by: AUTHOR });
     const id = checkedId(given);
-    if (!this.processes.collector.denials) throw new RateLimitConfigError([OFF]);
+    if (!this.processes.collector.denials) rejectConfig(OFF);
     this.logger.log(`An explanation of the denial ${id} was requested by ${shown(by)}.`);
     const until = performance.now() + LONGEST_MS;
     const denial = this.own(id) ?? (await this.ofOthers(id, until));
@@ -140,9 +140,9 @@ const NOTHING: RecordedRequests = { share: 1, isWhole: true, requests: [] };
 function checkedId(given: unknown): string {
   const [, id] = /^\s*#?([\w-]{12})\s*$/.exec(String(given)) ?? [];
   if (id !== undefined) return id;
-  throw new RateLimitConfigError([
+  rejectConfig(
     'explain: got a text that is no id of a denial; an id has 12 characters, such as q7Xk0aV3mJtE',
-  ]);
+  );
 }
 
 function isDenying({ allowed, shadow }: RuleDecision): boolean {

@@ -4,7 +4,7 @@ import {
   ServiceUnavailableException,
   UnprocessableEntityException,
 } from '@nestjs/common';
-import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
+import { rejectAny } from '../../contracts/rate-limit-config.error.js';
 import { changedFields, type RuleChanges } from '../../nest/rules/rule-changes.js';
 import { RuleTable, type TableRule } from '../../nest/rules/rule-table.js';
 import { BUSY, ProcessQuestions } from '../collect/process-questions.js';
@@ -42,7 +42,7 @@ export class Previews {
     const change = { layer: { rule, fields, until: Infinity }, exceptions: [] };
     const exceptions = this.table.changes.get(rule)?.exceptions ?? []; // They have to fit, as for the change itself.
     const problems = this.table.problemsOf(rule, { ...change, exceptions });
-    if (problems.length > 0) throw new RateLimitConfigError(problems);
+    rejectAny(problems);
     const rules = this.rulesOf(rule, change);
     const others = await (this.asked.get(rule) ?? this.askOthers(rule));
     const { requests, ...traffic } = mergeTraffic([this.recorded(rule), ...others]);

@@ -1,7 +1,7 @@
 import { Catch, Inject, Logger, type ExceptionFilter, type OnApplicationBootstrap } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import { RATE_LIMIT_OPTIONS } from '../tokens.js';
-import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
+import { RateLimitConfigError, rejectConfig } from '../../contracts/rate-limit-config.error.js';
 
 /** The code of the warning. It is not one of `WARNING_CODES`, because the module is missing. */
 export const NO_MODULE = 'RL_NO_MODULE';
@@ -99,8 +99,8 @@ export function checkInjected(
   dependency: unknown,
 ): void {
   if (typeof dependency === 'function') return;
-  throw new RateLimitConfigError([
+  rejectConfig(
     `new ${constructor.name}(): created without its dependencies; ${REGISTERED[part]}; a subclass ` +
       'has no constructor of its own, and injects into properties: @Inject(UsersService) private readonly users: UsersService',
-  ]);
+  );
 }

@@ -1,5 +1,5 @@
 import { isFields } from '../../contracts/fields.js';
-import { problem, RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
+import { RateLimitConfigError, rejectValue } from '../../contracts/rate-limit-config.error.js';
 import { shown } from '../../contracts/shown.js';
 import { Keys } from '../../rules/keys.js';
 import type { RateLimitModuleOptions } from '../rate-limit.options.js';
@@ -55,8 +55,7 @@ export async function validated<Value>(
 }
 
 function overridden(options: RateLimitModuleOptions, variables: unknown): RateLimitModuleOptions {
-  if (!isFields(variables))
-    throw new RateLimitConfigError([problem('variables', variables, 'an object with variables')]);
+  if (!isFields(variables)) rejectValue('variables', variables, 'an object with variables');
   const read = overridesFromEnv({ get: (name) => variables[name] }, Object.keys(variables));
   return { ...options, overrides: { ...options.overrides, ...read } };
 }

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { RateLimitConfigError, unknownName } from '../../contracts/rate-limit-config.error.js';
+import { RateLimitConfigError, rejectConfig, unknownName } from '../../contracts/rate-limit-config.error.js';
 import type { Engine } from '../../limiter/engine.js';
 import type { Operation, Rules } from '../../limiter/operation.js';
 import type { Resolver } from '../../limiter/rate-limiter.js';
@@ -89,9 +89,7 @@ export class ProgramRules implements Resolver {
     const [{ by, owner }] = rules as [TableRule];
     if (rules.every((rule) => countBySameSubject(rule.by, by))) return rules;
     const names = rules.map(({ name }) => `"${name}"`).join(', ');
-    throw new RateLimitConfigError([
-      `route ${owner!}: its rules count by different subjects; name one as \`rule\`: ${names}`,
-    ]);
+    rejectConfig(`route ${owner!}: its rules count by different subjects; name one as \`rule\`: ${names}`);
   }
 }
 

@@ -1,5 +1,5 @@
 import { Inject, Injectable, type Type } from '@nestjs/common';
-import { problem, RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
+import { problem, rejectConfig, rejectValue } from '../../contracts/rate-limit-config.error.js';
 import { RuleTable, type TableRule } from '../rules/rule-table.js';
 import type { RouteLimit } from './route-limit.js';
 
@@ -110,15 +110,15 @@ export class Routes {
     const { prototype } = type as { prototype: Record<string, Handler> };
     const route = this.of(type, prototype[method]!);
     const path = `route ${type.name}.${method}`;
-    if (!route) throw new RateLimitConfigError([`${path}: no handler of this application`]);
+    if (!route) rejectConfig(`${path}: no handler of this application`);
     const { rule } = reference;
     const rules = route.limits.map((limit) => limit.rule);
     const named = rules.filter(({ name }) => rule === undefined || name === rule);
     if (named.length > 0) return named;
     const names = route.limits.map(({ name }) => `"${name}"`).join(', ');
-    throw new RateLimitConfigError([
+    rejectConfig(
       rule === undefined || names === '' ? `${path}: has no rules` : problem(`${path}.rule`, rule, names),
-    ]);
+    );
   }
 }
 
@@ -126,5 +126,5 @@ export class Routes {
 function partsOf({ route }: RouteReference): RouteReference['route'] {
   const [type, method] = (Array.isArray(route) ? route : []) as unknown[];
   if (typeof type === 'function' && typeof method === 'string') return [type as Type, method];
-  throw new RateLimitConfigError([problem('route', route, 'a class and the name of its method')]);
+  rejectValue('route', route, 'a class and the name of its method');
 }

@@ -1,5 +1,5 @@
 import { readCount } from '../../contracts/options.js';
-import { problem, RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
+import { problem, RateLimitConfigError, rejectAny } from '../../contracts/rate-limit-config.error.js';
 import { headerSubjectOf } from '../../http/subject.js';
 import { compileRule } from '../../rules/compile-rule.js';
 import type { CompiledRule } from '../../rules/compiled-rule.js';
@@ -60,7 +60,7 @@ function checkCapacity(fields: RuleFields, given: readonly string[], path: strin
   const problems = CAPACITIES.filter((name) => typeof readCount(fields[name]) === 'number').map((name) =>
     problem(`${path}.${name}`, fields[name], allowed),
   );
-  if (problems.length > 0) throw new RateLimitConfigError(problems);
+  rejectAny(problems);
 }
 
 /** Returns the fields of a route's rule that `RateLimiter` supports. */

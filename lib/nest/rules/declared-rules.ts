@@ -1,7 +1,7 @@
 import { isFields } from '../../contracts/fields.js';
 import { shown } from '../../contracts/shown.js';
 import { algorithmOf, requiredFields } from '../../rules/rule-fields.js';
-import { problem, RateLimitConfigError, unknownName } from '../../contracts/rate-limit-config.error.js';
+import { problem, rejectAny, unknownName } from '../../contracts/rate-limit-config.error.js';
 import { DEFAULT_ALGORITHM, DEFAULT_RULE_NAME, type OnStoreError } from '../../rules/rule.js';
 import { optionProblems, readableOptions, readModuleOptions } from './check-options.js';
 import { loadForModule } from './named-algorithms.js';
@@ -181,7 +181,7 @@ export class DeclaredRules {
 
   /** @throws RateLimitConfigError listing all problems */
   throwIfWrong(): void {
-    if (this.problems.size > 0) throw new RateLimitConfigError([...this.problems]);
+    rejectAny([...this.problems]);
   }
 
   private apply(rules: Map<string, LayeredRule>, target: Target, base: RuleFields, isHandler: boolean): void {

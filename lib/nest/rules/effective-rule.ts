@@ -1,5 +1,5 @@
 import type { Duration } from '../../contracts/duration.js';
-import { problemsOf, RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
+import { problemsOf, rejectAny } from '../../contracts/rate-limit-config.error.js';
 import type { CompiledRule, Resolved } from '../../rules/compiled-rule.js';
 import type { CacheLimit, KeyedRule } from '../../rules/keyed-rule.js';
 import { copyOfText, type Subject } from '../../rules/subject.js';
@@ -172,7 +172,7 @@ export class EffectiveRule {
       if ('algorithm' in given)
         problems.push(`${path}.plans.${name}.algorithm: all plans of a rule have its algorithm`);
     }
-    if (problems.length > 0) throw new RateLimitConfigError(problems);
+    rejectAny(problems);
   }
 }
 

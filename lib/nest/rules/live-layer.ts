@@ -1,7 +1,7 @@
 import { isFields } from '../../contracts/fields.js';
 import { didYouMean } from '../../contracts/nearest.js';
 import type { OptionCheck } from '../../contracts/options.js';
-import { problem, RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
+import { problem, rejectAny, rejectValue } from '../../contracts/rate-limit-config.error.js';
 import { algorithmOf, fieldProblems, OPTION_NAMES, RULE_FIELDS } from '../../rules/rule-fields.js';
 import { fromLayer, overlay, readLayer, ROUTE_FIELDS, type RuleFields } from './rule-layers.js';
 
@@ -38,9 +38,9 @@ export function isLiveField(field: string): boolean {
  * @throws RateLimitConfigError if the layer does not fit the rule
  */
 export function withLayer(rule: RuleFields, layer: unknown, path: string): RuleFields {
-  if (!isFields(layer)) throw new RateLimitConfigError([problem(path, layer, A_LAYER)]);
+  if (!isFields(layer)) rejectValue(path, layer, A_LAYER);
   const fixed = Object.keys(layer).filter((field) => isFixed(field));
-  refuse([
+  rejectAny([
     ...fixed.map(
       (field) =>
         `${path}.${field}: only in the code; live changes have ${LIVE_FIELDS.join(', ')} and options of the algorithm`,
@@ -49,24 +49,19 @@ export function withLayer(rule: RuleFields, layer: unknown, path: string): RuleF
   ]);
   const algorithm = layer['algorithm'] ?? rule['algorithm'];
   const read = readLayer(layer, algorithm);
-  refuse([
+  rejectAny([
     ...fieldProblems((field) => `${path}.${field}`, read, LIVE_CHECKS, algorithm),
     ...unknownPlans(rule, read, path),
     ...unusedWait(rule, read, algorithm, path),
   ]);
   const isTurned = isHeld(algorithm) !== isHeld(rule['algorithm']);
-  refuse(isTurned ? [`${path}.algorithm: ${TURNED}`] : []);
+  rejectAny(isTurned ? [`${path}.algorithm: ${TURNED}`] : []);
   return fromLayer(overlay(rule, read), rule, read, () => path);
 }
 
 const A_LAYER = 'an object with fields of a rule';
 
 const TURNED = 'a live change cannot turn a rule into concurrency, or from it into another';
-
-/** @throws RateLimitConfigError if there are problems */
-function refuse(problems: readonly string[]): void {
-  if (problems.length > 0) throw new RateLimitConfigError(problems);
-}
 
 /** Returns the paths of the functions in a layer. JSON would drop them. */
 function functionsIn(value: unknown, path: string, outer: readonly unknown[] = []): readonly string[] {

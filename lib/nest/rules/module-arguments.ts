@@ -1,6 +1,6 @@
 import { isFields } from '../../contracts/fields.js';
 import { unknownOption, valueProblems, type OptionChecks } from '../../contracts/options.js';
-import { problem, RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
+import { problem, rejectConfig } from '../../contracts/rate-limit-config.error.js';
 import { EXTRAS, isModuleOption } from './check-options.js';
 
 /** The problem of a module that is imported as a class. */
@@ -68,7 +68,7 @@ export function asyncProblems(given: unknown): string[] {
 export function createOptions(factory: unknown): unknown {
   const { createRateLimitOptions } = (factory ?? {}) as { createRateLimitOptions?: unknown };
   if (typeof createRateLimitOptions === 'function') return createRateLimitOptions.call(factory) as unknown;
-  throw new RateLimitConfigError([
+  rejectConfig(
     'useClass, useExisting: got a class without the method createRateLimitOptions, which returns the options',
-  ]);
+  );
 }

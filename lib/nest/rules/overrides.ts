@@ -1,4 +1,4 @@
-import { problem, RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
+import { problem, rejectAny, rejectValue } from '../../contracts/rate-limit-config.error.js';
 import { OPTION_NAMES } from '../../rules/rule-fields.js';
 import { ROUTE_FIELDS, type RuleFields } from './rule-layers.js';
 import { byFromText } from './by.js';
@@ -95,7 +95,7 @@ export function overridesFromEnv(
       overrides.set(rule, fields);
     }
   }
-  if (problems.length > 0) throw new RateLimitConfigError(problems);
+  rejectAny(problems);
   return Object.fromEntries(overrides);
 }
 
@@ -114,12 +114,10 @@ export function unreadVariables(overrides: RuleOverrides = {}): readonly string[
 function checkArguments(config: unknown, names: unknown): void {
   if (typeof (config as ConfigReader | null | undefined)?.get !== 'function') {
     const allowed = "Nest's ConfigService, or an object with the method get";
-    throw new RateLimitConfigError([problem('config of overridesFromEnv', config, allowed)]);
+    rejectValue('config of overridesFromEnv', config, allowed);
   }
   if (Array.isArray(names) && names.every((name) => typeof name === 'string')) return;
-  throw new RateLimitConfigError([
-    problem('names of overridesFromEnv', names, 'a list of names of variables'),
-  ]);
+  rejectValue('names of overridesFromEnv', names, 'a list of names of variables');
 }
 
 /** ConfigModule copies `.env` files into `process.env`, except with `skipProcessEnv`. */

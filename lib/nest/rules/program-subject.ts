@@ -1,4 +1,4 @@
-import { problem, RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
+import { rejectValue } from '../../contracts/rate-limit-config.error.js';
 import { ipSubjectOf } from '../../http/client-ip.js';
 import { EVERYONE, headerSubjectOf, userSubjectOf } from '../../http/subject.js';
 import {
@@ -55,9 +55,7 @@ export function programSubject(
     const whole = isTuple && values.length === 1 ? SubjectDigest.partOf(values[0]) : undefined;
     if (whole !== undefined) return [whole];
     const allowed = readers.map((reader) => reader.allowed).join(', ');
-    throw new RateLimitConfigError([
-      problem(`subject of ${path}`, given, isTuple ? `a list of ${allowed}` : allowed),
-    ]);
+    rejectValue(`subject of ${path}`, given, isTuple ? `a list of ${allowed}` : allowed);
   };
 }
 

@@ -1,5 +1,5 @@
 import { isFields } from '../../contracts/fields.js';
-import { problem, RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
+import { rejectAny, rejectConfig, rejectValue } from '../../contracts/rate-limit-config.error.js';
 import type { SourcedRule } from '../../contracts/rule-source.js';
 import type { Resolved } from '../../rules/compiled-rule.js';
 import { subjectFromSource, type Subject } from '../../rules/subject.js';
@@ -71,7 +71,7 @@ export function changedFields(rule: RuleFields, { layer }: RuleChanges): RuleFie
   const path = livePath(rule);
   const fields = withLayer(rule, layer.fields, path);
   if (Object.keys(layer.fields).length > 0) return fields;
-  throw new RateLimitConfigError([problem(path, layer.fields, 'an object with fields of a rule')]);
+  rejectValue(path, layer.fields, 'an object with fields of a rule');
 }
 
 /** The name of a live change in messages. */
@@ -96,12 +96,10 @@ export function resolvedFields(fields: RuleFields, resolved: Resolved, path: str
 
 function exceptionFields(rule: RuleFields, exception: unknown, path: string): RuleFields {
   if (exception === 'deny') return denying(rule);
-  if (!isFields(exception)) {
-    throw new RateLimitConfigError([`${path}: allowed: fields of the rule, "allow" or "deny"`]);
-  }
+  if (!isFields(exception)) rejectConfig(`${path}: allowed: fields of the rule, "allow" or "deny"`);
   if (rule['share'] !== undefined) {
     const fix = 'for a rule with share: "allow" or "deny"; give the subject a weight in share';
-    throw new RateLimitConfigError([problem(path, exception, fix)]);
+    rejectValue(path, exception, fix);
   }
   return withValues(rule, exception, path);
 }
@@ -112,7 +110,7 @@ function withValues(rule: RuleFields, layer: unknown, path: string): RuleFields 
   const functions = dynamicFields(fields).map(
     (field) => `${path}.${field}: a function in the rule; write a value`,
   );
-  if (functions.length > 0) throw new RateLimitConfigError(functions);
+  rejectAny(functions);
   return fields;
 }
 

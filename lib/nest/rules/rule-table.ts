@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { isDeepStrictEqual } from 'node:util';
 import type { Duration } from '../../contracts/duration.js';
-import { problemsOf, RateLimitConfigError, unknownName } from '../../contracts/rate-limit-config.error.js';
+import { problemsOf, rejectConfig, unknownName } from '../../contracts/rate-limit-config.error.js';
 import type { Operation } from '../../limiter/operation.js';
 import type { CompiledRule, Cost, RuleHit } from '../../rules/compiled-rule.js';
 import { CacheLimit, type KeyedRule } from '../../rules/keyed-rule.js';
@@ -96,9 +96,7 @@ export class TableRule {
   hits(operation: Operation, subject: SubjectValue, cost: Cost | undefined): readonly RuleHit[] {
     const { dynamic } = this;
     if (dynamic.length > 0 && !OF_ANY_LIMIT.includes(operation)) {
-      throw new RateLimitConfigError([
-        `${this.path}: depends on the request: ${dynamic.join(' and ')} given as a function`,
-      ]);
+      rejectConfig(`${this.path}: depends on the request: ${dynamic.join(' and ')} given as a function`);
     }
     return this.hitsOf(this.subjectOf(subject), cost);
   }
@@ -125,9 +123,9 @@ export class TableRule {
   everyHit(subject: Subject, window?: Duration): readonly RuleHit[] {
     const rules = [this.current, ...this.replaced, this.declared];
     if (window === undefined && rules.some(({ dynamic }) => dynamic.includes('window'))) {
-      throw new RateLimitConfigError([
+      rejectConfig(
         `${this.path}: its window is a function, and each window has its own counters; name one: reset(…, { window: '1m' })`,
-      ]);
+      );
     }
     const hits = rules
       .flatMap((rule) => rule.every(subject, window))

@@ -1,5 +1,5 @@
 import { Inject, Injectable, type OnApplicationShutdown, type Type } from '@nestjs/common';
-import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
+import { rejectConfig } from '../../contracts/rate-limit-config.error.js';
 import { isApplied, runApplied } from '../applied-call.js';
 import type { Exchange } from '../request/exchange.js';
 import { Responder } from '../request/responder.js';
@@ -195,7 +195,7 @@ function mayBePromise(type: Type, name: string): boolean {
 function checked(result: unknown, type: Type, name: string): unknown {
   if (typeof (result as { then?: unknown } | null | undefined)?.then === 'function') return result;
   if (handlerKind(type, name, false) === 'unknown') return result; // a library calls it, which may accept both
-  throw new RateLimitConfigError([
+  rejectConfig(
     `@RateLimit on ${type.name}.${name}: the method returned no promise, and a limit is not synchronous; make it async`,
-  ]);
+  );
 }

@@ -1,6 +1,6 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { ApplicationConfig, ModulesContainer } from '@nestjs/core';
-import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
+import { rejectAny } from '../../contracts/rate-limit-config.error.js';
 import { ModuleCheck } from '../checks/module-check.js';
 import { TransportLoader } from '../request/transport-loader.js';
 import { limitedEnhancers } from './enhancers.js';
@@ -31,7 +31,7 @@ export class Walk implements OnModuleInit {
     this.calls.start();
     ModuleCheck.checkLate(this.modules, () => {
       const problems = this.visitNew(false);
-      if (problems.length > 0) throw new RateLimitConfigError(problems);
+      rejectAny(problems);
       this.check.onApplicationBootstrap();
     });
   }

@@ -1,4 +1,4 @@
-import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
+import { rejectConfig } from '../../contracts/rate-limit-config.error.js';
 import { shown } from '../../contracts/shown.js';
 import { fieldsFound } from './fields-found.js';
 import { lineReader, namesOf } from './log-fields.js';
@@ -46,9 +46,7 @@ function columnReader(lines: readonly string[], options: LineOptions, { header, 
       .map((name) => columns.findIndex((column) => column.toLowerCase() === name))
       .find((at) => at >= 0);
     if (found !== undefined) return found;
-    throw new RateLimitConfigError([
-      `no column ${shown(names[0])}; ${fieldsFound(fields(split(sample) ?? []), [field])}`,
-    ]);
+    rejectConfig(`no column ${shown(names[0])}; ${fieldsFound(fields(split(sample) ?? []), [field])}`);
   };
   const cell = (field: string) => (cells: readonly string[]) => cells[positions[field]!];
   const time = cell('time');

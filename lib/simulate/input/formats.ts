@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { oneOf } from '../../rules/rule-fields.js';
-import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
+import { rejectConfig } from '../../contracts/rate-limit-config.error.js';
 import { shown } from '../../contracts/shown.js';
 import { csvReader, separatorOf, w3cReader } from './columns.js';
 import { jsonReader } from './json-lines.js';
@@ -98,7 +98,7 @@ function detect(path: string, lines: readonly string[]): Format {
     if (found) return found[0];
   }
   if (isCsvHeader(lines[0]!)) return 'csv';
-  throw new RateLimitConfigError([
+  rejectConfig(
     `${path}: no known format; its first line is ${shown(lines[0])}; write --format with one of: ${FORMAT.allowed}`,
-  ]);
+  );
 }

@@ -1,4 +1,4 @@
-import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
+import { rejectConfig } from '../../contracts/rate-limit-config.error.js';
 import {
   readBytes,
   type LineOptions,
@@ -85,7 +85,7 @@ export class LogFile {
     try {
       return (await this.chunks.next()) as IteratorResult<readonly string[], undefined>;
     } catch (error) {
-      throw new RateLimitConfigError([`${this.path}: cannot be read: ${(error as Error).message}`]);
+      rejectConfig(`${this.path}: cannot be read: ${(error as Error).message}`);
     }
   }
 

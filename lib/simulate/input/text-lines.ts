@@ -1,4 +1,4 @@
-import { problem, RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
+import { rejectValue } from '../../contracts/rate-limit-config.error.js';
 import type { LineOptions, LogReader } from './lines.js';
 import { lineReader, type Lookup } from './log-fields.js';
 
@@ -130,9 +130,7 @@ export function textReader({ locate, fields }: TextFormat, { by, map }: LineOpti
       const find = Object.hasOwn(fields, name) ? fields[name] : undefined;
       if (find) return find;
       const allowed = [...Object.keys(fields), 'everyone'].join(', ');
-      throw new RateLimitConfigError([
-        problem('--by', field, `${allowed}; other fields need a log with --format json or csv`),
-      ]);
+      rejectValue('--by', field, `${allowed}; other fields need a log with --format json or csv`);
     },
   });
 }
