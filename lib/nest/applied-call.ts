@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { ExecutionContext, NestInterceptor } from '@nestjs/common';
 import { Observable } from 'rxjs';
+import { ofProcess } from '../contracts/of-process.js';
 import { INTERCEPTORS, interceptorsOf } from '../transports/handler-interceptor.js';
 
 /** A call of a handler whose limits were applied, while it runs. */
@@ -10,22 +11,14 @@ interface AppliedCall {
   isAhead: boolean;
 }
 
-/** What the ES module build and the CommonJS build share in a process. */
-interface AppliedCalls {
-  readonly current: AsyncLocalStorage<AppliedCall>;
-  /** The arguments of calls whose limits a guard has applied: Nest passes one list to its guards and its interceptors. */
-  readonly guarded: WeakSet<object>;
-}
-
-const APPLIED_CALLS = Symbol.for('nestjs-redis-rate-limit:applied-calls');
-
 /** What the names of bound functions begin with. */
 const BOUND = 'bound ';
 
-const { current, guarded } = ((globalThis as { [APPLIED_CALLS]?: AppliedCalls })[APPLIED_CALLS] ??= {
-  current: new AsyncLocalStorage(),
+const { current, guarded } = ofProcess('applied-calls', () => ({
+  current: new AsyncLocalStorage<AppliedCall>(),
+  /** The arguments of calls whose limits a guard has applied: Nest passes one list to its guards and its interceptors. */
   guarded: new WeakSet(),
-});
+}));
 
 /** Runs a method whose limits were applied. Calls that it makes are other calls, except those of `super`. */
 export function runApplied<Result>(handler: unknown, method: () => Result): Result {

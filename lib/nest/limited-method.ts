@@ -1,4 +1,5 @@
 import { Inject, Optional } from '@nestjs/common';
+import { ofProcess } from '../contracts/of-process.js';
 import { followGuard } from './applied-call.js';
 
 /** A method as its class has it. */
@@ -27,23 +28,14 @@ export const METHOD_LIMITER = Symbol.for('nestjs-redis-rate-limit:method-limiter
 
 const LIMITED = Symbol.for('nestjs-redis-rate-limit:limited');
 
-/** What the ES module build and the CommonJS build share in a process. */
-interface Limiters {
+const { ofInstances, running, passed } = ofProcess('method-limiters', () => ({
   /** Of the instances into which Nest has injected one. */
-  readonly ofInstances: WeakMap<object, MethodLimiter>;
+  ofInstances: new WeakMap<object, MethodLimiter>(),
   /** Of the applications that have started and not ended. */
-  readonly running: Set<MethodLimiter>;
+  running: new Set<MethodLimiter>(),
   /** The methods of instances that were called before they had a limiter. */
-  readonly passed: WeakMap<object, LimitedMethod>;
-}
-
-const LIMITERS = Symbol.for('nestjs-redis-rate-limit:method-limiters');
-
-const { ofInstances, running, passed } = ((globalThis as { [LIMITERS]?: Limiters })[LIMITERS] ??= {
-  ofInstances: new WeakMap(),
-  running: new Set(),
-  passed: new WeakMap(),
-});
+  passed: new WeakMap<object, LimitedMethod>(),
+}));
 
 /** Assigns an instance to the limiter of its application. */
 export function assignLimiter(instance: object, limiter: MethodLimiter): void {

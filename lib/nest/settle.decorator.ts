@@ -1,8 +1,9 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import { ofProcess } from '../contracts/of-process.js';
 import type { Cost } from '../rules/compiled-rule.js';
 import { keyOfRequest } from './request/exchange.js';
 
-/** Also the metadata of methods with `@Settle()`. */
+/** The metadata of methods with `@Settle()`. */
 export const SETTLEMENTS = Symbol.for('nestjs-redis-rate-limit:settlements');
 
 /** What settles a request by hand. */
@@ -10,13 +11,8 @@ interface ByHand {
   settle(actual: Cost): void;
 }
 
-/**
- * What settles each request, by what its guard and its interceptors have in common. One for the process, since a handler may
- * use the CommonJS build and the module the ESM build.
- */
-export const settlements: WeakMap<object, ByHand> = ((
-  globalThis as { [SETTLEMENTS]?: WeakMap<object, ByHand> }
-)[SETTLEMENTS] ??= new WeakMap());
+/** What settles each request, by what its guard and its interceptors have in common. */
+export const settlements = ofProcess('settlements', () => new WeakMap<object, ByHand>());
 
 const read = createParamDecorator((_data: undefined, context: ExecutionContext) => {
   const settlement = settlements.get(keyOfRequest(context));

@@ -1,24 +1,14 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { Decision, RuleDecision } from '../contracts/decision.js';
+import { ofProcess } from '../contracts/of-process.js';
 
-const USAGE = Symbol.for('nestjs-redis-rate-limit:usage');
-
-interface UsageRecords {
+/** @internal */
+export const usage = ofProcess('usage', () => ({
   /** Whether any handler reads its usage: without one, nothing is recorded. */
-  isRead: boolean;
-  /** The decisions on requests, by what a handler and the guard have in common. */
-  readonly decisions: WeakMap<object, Decision>;
-}
-
-/**
- * One for the process, since a handler may use the CommonJS build and the module the ESM build.
- *
- * @internal
- */
-export const usage: UsageRecords = ((globalThis as { [USAGE]?: UsageRecords })[USAGE] ??= {
   isRead: false,
-  decisions: new WeakMap(),
-});
+  /** The decisions on requests, by what a handler and the guard have in common. */
+  decisions: new WeakMap<object, Decision>(),
+}));
 
 const read = createParamDecorator((_data: undefined, context: ExecutionContext): readonly RuleDecision[] => {
   const request = requestOf(context);

@@ -1,11 +1,10 @@
 import { ALGORITHM_NAMES, loadAlgorithms } from '../../rules/rule-fields.js';
 import { isFields } from '../../contracts/fields.js';
+import { ofProcess } from '../../contracts/of-process.js';
 import type { RateLimitModuleOptions } from '../rate-limit.options.js';
 
-const NAMED = Symbol.for('nestjs-redis-rate-limit:algorithms');
-
-/** The algorithms that decorators have named. Both builds of the package have one set. */
-const named = ((globalThis as { [NAMED]?: Set<string> })[NAMED] ??= new Set());
+/** The algorithms that decorators have named. */
+const named = ofProcess('algorithms', () => new Set<string>());
 
 /** Fields of rules are nested at most so deeply: `rules`, a rule, `plans`, a plan. */
 const DEEPEST = 5;
