@@ -3,6 +3,7 @@ import type { EffectiveField, EffectiveRule } from '../live/listed-rule.js';
 import { isLiveField } from '../nest/rules/live-layer.js';
 import { whyNoPreview } from './preview/replayed-rule.js';
 import type { SnapshotChange, SnapshotField, SnapshotRule } from './snapshot.js';
+import { entryOf } from '../contracts/entry-of.js';
 
 const LONGEST_VALUE = 1000;
 
@@ -15,11 +16,7 @@ export type RuleView = Pick<
 /** Returns the rules that this process applies by their names, with the origin of each field. */
 export function viewsOf(rules: readonly EffectiveRule[]): ReadonlyMap<string, RuleView> {
   const byName = new Map<string, EffectiveRule[]>();
-  for (const each of rules) {
-    const known = byName.get(each.rule);
-    if (known) known.push(each);
-    else byName.set(each.rule, [each]);
-  }
+  for (const each of rules) entryOf(byName, each.rule, () => []).push(each);
   return new Map(Array.from(byName, ([name, each]) => [name, viewOf(each)]));
 }
 

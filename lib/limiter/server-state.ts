@@ -1,4 +1,5 @@
 import type { StoreFault } from '../contracts/store-fault.js';
+import { entryOf } from '../contracts/entry-of.js';
 
 const RECENT_MS = 10_000;
 /** A breaker is flapping if it opens this often, each time within ten seconds after it closed. */
@@ -44,11 +45,7 @@ export class ServerStates {
   private readonly states = new Map<string, ServerState>();
 
   of(server: string): ServerState {
-    const known = this.states.get(server);
-    if (known) return known;
-    const state = new ServerState();
-    this.states.set(server, state);
-    return state;
+    return entryOf(this.states, server, () => new ServerState());
   }
 
   isFlapping(server: string): boolean {

@@ -1,5 +1,6 @@
 import type { SourcedRules } from '../contracts/rule-source.js';
 import { after, type Timer } from '../contracts/timer.js';
+import { entryOf } from '../contracts/entry-of.js';
 import type { HeldRule, RuleChanges } from '../nest/rules/rule-changes.js';
 import type { RuleTable } from '../nest/rules/rule-table.js';
 import type { Warnings } from '../nest/warnings.js';
@@ -136,10 +137,9 @@ function unexpired({ layer, exceptions }: RuleChanges): RuleChanges {
 function changesByRule(entries: readonly HeldRule[]): Map<string, RuleChanges> {
   const changes = new Map<string, { layer: HeldRule | undefined; exceptions: HeldRule[] }>();
   for (const entry of entries) {
-    const ofRule = changes.get(entry.rule) ?? { layer: undefined, exceptions: [] };
+    const ofRule = entryOf(changes, entry.rule, () => ({ layer: undefined, exceptions: [] }));
     if (entry.subject === undefined) ofRule.layer = entry;
     else ofRule.exceptions.push(entry);
-    changes.set(entry.rule, ofRule);
   }
   return changes;
 }

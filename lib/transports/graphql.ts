@@ -1,6 +1,7 @@
 import { onAbort } from '../contracts/timer.js';
 import type { ExecutionContext } from '@nestjs/common';
 import type { Decision } from '../contracts/decision.js';
+import { entryOf } from '../contracts/entry-of.js';
 import type { Header } from '../http/headers.js';
 import { connectionSignal, isResponse, responseSignal, type Connection } from '../http/response-end.js';
 import type { HttpRequest } from '../http/subject.js';
@@ -83,8 +84,7 @@ function followMercurius(subscription: MercuriusSubscription | undefined, abort:
 function followConnection(connection: GraphqlConnection | undefined, abort: () => void): boolean {
   const { subscriptions, extra: { socket } = {} } = connection ?? {};
   if (!subscriptions || !socket?.on || !socket.prependListener) return false;
-  const others = assigned.get(subscriptions) ?? new Set();
-  assigned.set(subscriptions, others);
+  const others = entryOf(assigned, subscriptions, () => new Set<string>());
   const ids = Object.keys(subscriptions).filter((id) => subscriptions[id] === null && !others.has(id));
   if (ids.length === 0) return false;
   if (ids.length === 1) others.add(ids[0]!);
@@ -99,14 +99,13 @@ function followConnection(connection: GraphqlConnection | undefined, abort: () =
 }
 
 function followersOf(socket: Socket): Set<() => void> {
-  const known = followers.get(socket);
-  if (known) return known;
-  const all = new Set<() => void>();
-  followers.set(socket, all);
-  const follow = (): void => all.forEach((follower) => follower());
-  socket.prependListener!('message', follow); // A message may begin another operation with an id that has ended.
-  socket.on!('message', follow);
-  return all;
+  return entryOf(followers, socket, () => {
+    const all = new Set<() => void>();
+    const follow = (): void => all.forEach((follower) => follower());
+    socket.prependListener!('message', follow); // A message may begin another operation with an id that has ended.
+    socket.on!('message', follow);
+    return all;
+  });
 }
 
 /** The context of Apollo or Mercurius. In a subscription of `graphql-ws`, `extra` has the request. */

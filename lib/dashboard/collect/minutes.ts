@@ -1,4 +1,5 @@
 import { isFields } from '../../contracts/fields.js';
+import { entryOf } from '../../contracts/entry-of.js';
 
 /** Milliseconds of a minute. */
 export const MINUTE_MS = 60_000;
@@ -73,8 +74,7 @@ export function mergedMinutes(parts: readonly MinuteCounts[], last: number): rea
   for (const part of parts) {
     const { minute } = part;
     if (minute <= last - KEPT || minute > last) continue;
-    const sum = merged.get(minute) ?? emptyMinute(minute);
-    merged.set(minute, sum);
+    const sum = entryOf(merged, minute, () => emptyMinute(minute));
     addTo(sum.all, part.all);
     addTo(sum.others, part.others);
     for (const [rule, counts] of Object.entries(part.rules)) addTo((sum.rules[rule] ??= [0, 0]), counts);

@@ -7,6 +7,7 @@ import type { SeenReport } from './report-reader.js';
 import { worstOf } from './processes.js';
 import { RATE_S } from './rule-counts.js';
 import { mergeFrequent, type CountedElement } from './space-saving.js';
+import { entryOf } from '../../contracts/entry-of.js';
 
 const MOST_SUBJECTS = 10;
 
@@ -102,10 +103,9 @@ function byRouteOf(parts: readonly Part[]): SnapshotRule['byRoute'] {
   const routes = new Map<string, { route: string; allowed: number; denied: number }>();
   for (const { routes: counts, span } of parts) {
     for (const [route, allowed, denied] of counts) {
-      const known = routes.get(route) ?? { route, allowed: 0, denied: 0 };
+      const known = entryOf(routes, route, () => ({ route, allowed: 0, denied: 0 }));
       known.allowed += allowed / span;
       known.denied += denied / span;
-      routes.set(route, known);
     }
   }
   return [...routes.values()].sort(
@@ -123,8 +123,7 @@ function sharesOf(reports: readonly ProcessReport[]): Snapshot['shares'] {
 
 function serversOf(reports: readonly ProcessReport[]): Snapshot['servers'] {
   const states = new Map<string, BreakerState[]>();
-  for (const [server, state] of reports.flatMap(({ servers }) => servers)) {
-    states.set(server, [...(states.get(server) ?? []), state]);
-  }
+  for (const [server, state] of reports.flatMap(({ servers }) => servers))
+    entryOf(states, server, () => []).push(state);
   return Array.from(states, ([server, each]) => ({ server, state: worstOf(each)! }));
 }

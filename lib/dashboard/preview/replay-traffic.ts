@@ -3,6 +3,7 @@ import { ReplayedCounter } from '../../replay/counter.js';
 import type { Preview } from '../snapshot.js';
 import type { MergedTraffic, RecordedRequest } from './traffic-record.js';
 import type { ReplayedRule } from './replayed-rule.js';
+import { entryOf } from '../../contracts/entry-of.js';
 
 /** After so many requests, the event loop gets a turn, so that a preview delays no request for long. */
 const REPLAYED_AT_ONCE = 250;
@@ -32,8 +33,7 @@ export async function replayTraffic(
     if (isDenied) recorded += 1;
     subjects.add(subject);
     const key = `${route} ${subject}`;
-    const [now, then] = counters.get(key) ?? [new ReplayedCounter(), new ReplayedCounter()];
-    counters.set(key, [now, then]);
+    const [now, then] = entryOf(counters, key, () => [new ReplayedCounter(), new ReplayedCounter()]);
     const end = isDenied && rule.isHeld && hold !== undefined ? at + hold : refundedAt;
     const endsAt = end && end * 1000;
     now.decide(pair.now, at * 1000, endsAt, cost);

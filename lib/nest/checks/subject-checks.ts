@@ -8,6 +8,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { Check, RouteLimit } from '../request/route-limit.js';
 import { ClientAddressCheck, TRUSTS_ALL, trustsEveryProxy } from './client-address-check.js';
+import { entryOf } from '../../contracts/entry-of.js';
 
 /** After this many requests without the header, the check assumes that it is never sent. */
 const WITHOUT_HEADER = 1000;
@@ -186,13 +187,4 @@ export class SubjectChecks {
       this.warnings.warn('RL_TRUST_PROXY_ALL', TRUSTS_ALL);
     }
   }
-}
-
-/** Returns the entry of a key, creating it if necessary. */
-function entryOf<Key, Value>(entries: Map<Key, Value>, key: Key, create: () => Value): Value {
-  const known = entries.get(key);
-  if (known !== undefined) return known;
-  const entry = create();
-  entries.set(key, entry);
-  return entry;
 }

@@ -1,5 +1,6 @@
 import { Inject, Injectable, type Type } from '@nestjs/common';
 import { problem, rejectConfig, rejectValue } from '../../contracts/rate-limit-config.error.js';
+import { entryOf } from '../../contracts/entry-of.js';
 import { RuleTable, type TableRule } from '../rules/rule-table.js';
 import type { RouteLimit } from './route-limit.js';
 
@@ -77,10 +78,10 @@ export class Routes {
   }
 
   set(type: Type, handler: Handler, route: Route): Route {
-    const handlers = this.byType.get(type) ?? new Map<Handler, Route>();
+    const handlers = entryOf(this.byType, type, () => new Map<Handler, Route>());
     for (const { rule } of handlers.get(handler)?.limits ?? []) this.table.remove(rule);
     for (const { rule } of route.limits) this.table.add(rule);
-    this.byType.set(type, handlers.set(handler, route));
+    handlers.set(handler, route);
     return route;
   }
 

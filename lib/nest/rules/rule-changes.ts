@@ -1,6 +1,7 @@
 import { isFields } from '../../contracts/fields.js';
 import { rejectAny, rejectConfig, rejectValue } from '../../contracts/rate-limit-config.error.js';
 import type { SourcedRule } from '../../contracts/rule-source.js';
+import { entryOf } from '../../contracts/entry-of.js';
 import type { Resolved } from '../../rules/compiled-rule.js';
 import { subjectFromSource, type Subject } from '../../rules/subject.js';
 import { dynamicFields } from './compile-fields.js';
@@ -38,17 +39,12 @@ export function exceptionsBySubject(
   ipv6Prefix: number,
   path: string,
 ): ExceptionsBySubject {
-  const maps = indexed.get(exceptions) ?? new Map<string, ExceptionsBySubject>();
-  indexed.set(exceptions, maps);
-  const counted = textOfFields([by, ipv6Prefix]);
-  const known = maps.get(counted);
-  if (known) return known;
-  const subjectOf = programSubject(by, ipv6Prefix, path);
-  const map = new Map(
-    exceptions.map((each) => [exceptionKey(subjectOf(subjectFromSource(each.subject!))), each]),
-  );
-  maps.set(counted, map);
-  return map;
+  const maps = entryOf(indexed, exceptions, () => new Map<string, ExceptionsBySubject>());
+  return entryOf(maps, textOfFields([by, ipv6Prefix]), () => {
+    const subjectOf = programSubject(by, ipv6Prefix, path);
+    const keyOf = ({ subject }: HeldRule): string => exceptionKey(subjectOf(subjectFromSource(subject!)));
+    return new Map(exceptions.map((each) => [keyOf(each), each]));
+  });
 }
 
 /** Returns the key of a subject's exception. A text never has the key of a list. */
