@@ -3,6 +3,6 @@
  * of this package.
  */
 export function ofProcess<Value>(name: string, create: () => Value): Value {
-  const values = globalThis as { [key: symbol]: Value | undefined };
+  const values = globalThis as Record<symbol, Value | undefined>;
   return (values[Symbol.for(`nestjs-redis-rate-limit:${name}`)] ??= create());
 }
