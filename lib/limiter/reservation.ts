@@ -1,14 +1,12 @@
 import type { Decision } from '../contracts/decision.js';
-import { didYouMean } from '../contracts/nearest.js';
 import { readOptions } from '../contracts/options.js';
-import { shown } from '../contracts/shown.js';
 import type { Cost, CostByRule, RuleHit } from '../rules/compiled-rule.js';
 import type { Engine } from './engine.js';
 import type { Held } from './leases.js';
 import { namesOf, quoted } from './operation.js';
 import { reportIfDropped } from './permit.js';
 import { COSTS } from './rate-limiter.options.js';
-import { settlementOf } from './settlement.js';
+import { misnamed, settlementOf } from './settlement.js';
 import { UsageReports } from './usage-reports.js';
 
 const ACTUAL = { actual: { ...COSTS, isRequired: true } };
@@ -157,14 +155,8 @@ export class Reservation<Actual = number | CostByRule> implements AsyncDisposabl
       );
       return {};
     }
-    const unknown = Object.keys(actual).find((name) => !names.includes(name));
-    if (unknown === undefined) return actual;
-    const fix = didYouMean(unknown, names);
-    warn(
-      'RL_SETTLED_IN_PART',
-      `${reserved} with the rule ${shown(unknown)}, which is not among them. Rules that settle() does not name keep ` +
-        `their charge. Correct the name${fix === undefined ? '.' : `: ${fix}`}`,
-    );
+    const wrong = misnamed(names, actual);
+    if (wrong !== undefined) warn('RL_SETTLED_IN_PART', reserved + wrong);
     return actual;
   }
 }

@@ -1,4 +1,6 @@
 import type { Decision } from '../contracts/decision.js';
+import { didYouMean } from '../contracts/nearest.js';
+import { shown } from '../contracts/shown.js';
 import type { Adjustment } from '../contracts/store.js';
 import { costOfRule, type Cost, type RuleHit } from '../rules/compiled-rule.js';
 import { DecidedHit } from './decision.js';
@@ -39,4 +41,15 @@ export function settlementOf(
     const cost = Math.min(confirmed - overrun, reserved.cost);
     return cost > 0 ? [{ ...reserved, kind: isDelayed ? 'refund-last' : 'refund', cost }] : [];
   });
+}
+
+/** Completes the sentence "A reservation was settled" if a cost names a rule that is not settled. */
+export function misnamed(names: readonly string[], actual: object): string | undefined {
+  const unknown = Object.keys(actual).find((name) => !names.includes(name));
+  if (unknown === undefined) return undefined;
+  const fix = didYouMean(unknown, names);
+  return (
+    ` with the rule ${shown(unknown)}, which is not among them. Rules that settle() does not name keep their charge. ` +
+    `Correct the name${fix === undefined ? '.' : `: ${fix}`}`
+  );
 }

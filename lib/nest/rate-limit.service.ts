@@ -27,7 +27,6 @@ import {
   type OrRoutes,
   type ProgramRules,
 } from './programs/program-rules.js';
-import type { TableRule } from './rules/rule-table.js';
 
 /** Options of `reset` in applications. */
 export interface ResetOptions {
@@ -77,7 +76,8 @@ export class RateLimitService extends RateLimiter {
    * const [mail] = await limits.usage('tenant-7', ['mail']); // { rule: 'mail', limit: 1000, remaining: 12, ... }
    */
   async usage(subject: SubjectValue, rules?: readonly string[]): Promise<readonly RuleDecision[]> {
-    const names = rules ?? this.programs.table.ofOptions.filter(isShared).map(({ name }) => name);
+    const shared = this.programs.table.ofOptions.filter(({ declared }) => declared.fields.scope === 'shared');
+    const names = rules ?? shared.map(({ name }) => name);
     const peeked = names.flatMap((name) => {
       try {
         return this.programs.ofName(name).hits('peek', subject, undefined);
@@ -207,8 +207,4 @@ export class RateLimitService extends RateLimiter {
 function loaded<Result>(rules: unknown, operate: () => Promise<Result>): Promise<Result> {
   const loading = loadAlgorithmsOf(rules);
   return loading ? loading.then(operate) : operate();
-}
-
-function isShared({ declared: { fields } }: TableRule): boolean {
-  return fields.scope === 'shared';
 }

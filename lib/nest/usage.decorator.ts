@@ -1,6 +1,10 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { Decision, RuleDecision } from '../contracts/decision.js';
 import { ofProcess } from '../contracts/of-process.js';
+import { marked } from './settle.decorator.js';
+
+/** The metadata of methods with `@Usage()`. */
+export const USAGE = Symbol.for('nestjs-redis-rate-limit:usage');
 
 /** @internal */
 export const usage = ofProcess('usage', () => ({
@@ -10,10 +14,10 @@ export const usage = ofProcess('usage', () => ({
   decisions: new WeakMap<object, Decision>(),
 }));
 
-const read = createParamDecorator((_data: undefined, context: ExecutionContext): readonly RuleDecision[] => {
-  const request = requestOf(context);
-  return (request && usage.decisions.get(request)?.decisions) ?? [];
-});
+const read = createParamDecorator(
+  (_data: undefined, context: ExecutionContext): readonly RuleDecision[] =>
+    usage.decisions.get(requestOf(context))?.decisions ?? [],
+);
 
 /**
  * Parameter decorator: what the caller has left under each rule of the handler, after this request. It needs no call to
@@ -25,7 +29,7 @@ const read = createParamDecorator((_data: undefined, context: ExecutionContext):
  */
 export function Usage(): ParameterDecorator {
   usage.isRead = true;
-  return read();
+  return marked(USAGE, read());
 }
 
 /**
@@ -35,12 +39,10 @@ export function Usage(): ParameterDecorator {
  */
 export function recordUsage(context: ExecutionContext, decision: Decision): void {
   const request = requestOf(context);
-  if (request) usage.decisions.set(request, decision);
+  if (Object(request) === request) usage.decisions.set(request, decision);
 }
 
-/** An argument of a handler that no other request has. */
-function requestOf(context: ExecutionContext): object | undefined {
-  const index = { http: 0, graphql: 3 }[context.getType<string>()] ?? 1;
-  const request: unknown = context.getArgByIndex(index);
-  return typeof request === 'object' && request !== null ? request : undefined;
+/** Returns an argument of a handler that no other request has: no object, if it is the text of a message. */
+function requestOf(context: ExecutionContext): object {
+  return context.getArgByIndex(context.getType<string>() === 'graphql' ? 3 : 1);
 }

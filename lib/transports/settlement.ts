@@ -10,9 +10,10 @@ import { callSafely } from '../contracts/thenable.js';
 import type { ResponseEnd } from '../http/response-end.js';
 import { DecidedHit } from '../limiter/decision.js';
 import type { Engine } from '../limiter/engine.js';
-import { settlementOf } from '../limiter/settlement.js';
+import { quoted } from '../limiter/operation.js';
+import { misnamed, settlementOf } from '../limiter/settlement.js';
 import { handlerOf } from '../nest/applied-call.js';
-import { keyOfRequest, type Exchange } from '../nest/request/exchange.js';
+import { isHttp, type Exchange } from '../nest/request/exchange.js';
 import type { RouteLimit } from '../nest/request/route-limit.js';
 import { settlements } from '../nest/settle.decorator.js';
 import type { Warnings } from '../nest/warnings.js';
@@ -32,6 +33,11 @@ const ALLOWED = 'a function that returns the permits that the request took, from
 
 const OUTCOME = 'Such a request keeps the charge of its cost';
 
+/** Returns what guard and interceptors of a request share: the response, which `@Settle()` has as well, or the arguments. */
+function keyOfRequest(context: ExecutionContext): object {
+  return isHttp(context) ? context.getArgByIndex<object>(1) : context.getArgs();
+}
+
 /** Determines the actual cost of one request from what its handler returns. */
 export class Settlement {
   private readonly limits = new Set<RouteLimit>();
@@ -40,6 +46,8 @@ export class Settlement {
   private readonly streams: Readable[] = [];
   private running = 0;
   private hasFailed = false;
+  /** Whether the handler has named a rule that it cannot settle, which was reported. */
+  private isMisnamed = false;
   /** Whether a stream ended because its reader left. */
   private wasLeft = false;
   private idle: (() => void)[] = [];
@@ -72,7 +80,18 @@ export class Settlement {
   /** Replaces what the rules return for the values of the handler. */
   settle(actual: Cost): void {
     const isByRule = typeof actual === 'object' && (actual as unknown) !== null;
+    if (isByRule) this.checkNames(actual);
     for (const limit of this.limits) this.note(this.byHand, limit, isByRule ? actual[limit.name] : actual);
+  }
+
+  private checkNames(actual: object): void {
+    const names = Array.from(this.limits, ({ name }) => name);
+    const wrong = misnamed(names, actual);
+    if (wrong === undefined) return;
+    this.isMisnamed = true;
+    const handler = `${this.context.getClass().name}.${this.context.getHandler().name}`;
+    const request = `A request for ${handler}, with rules ${quoted(names)} to settle, was settled`;
+    this.warnings.warn('RL_SETTLED_IN_PART', request + wrong, handler);
   }
 
   /** Observes a run of the handler: an interceptor may run it several times, or not at all. */
@@ -146,7 +165,7 @@ export class Settlement {
     const total = this.totalOf(limit);
     if (total !== undefined || end === 'cut-off' || this.wasLeft) return total;
     if (this.runs.length === 0) return 0; // Something else has responded, such as a cache.
-    this.report(limit, problem(`${limit.path}.settle`, undefined, ALLOWED));
+    if (!this.isMisnamed) this.report(limit, problem(`${limit.path}.settle`, undefined, ALLOWED));
     return undefined;
   }
 

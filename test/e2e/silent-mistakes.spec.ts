@@ -4,7 +4,6 @@ import {
   Controller,
   Get,
   Injectable,
-  Post,
   UseFilters,
   UseGuards,
   UseInterceptors,
@@ -29,8 +28,9 @@ import {
   RateLimitId,
   RateLimitModule,
   RateLimitService,
-  Settle,
   SkipRateLimit,
+  Usage,
+  type RuleDecision,
   type RateLimitModuleOptions,
 } from '../../lib/index.js';
 import { RateLimiter } from '../../lib/limiter.js';
@@ -291,31 +291,6 @@ describe('@RateLimit that limits nothing stops the application', () => {
   });
 });
 
-it('@Settle() in a handler whose rules are not settled stops the application, unless the rules are skipped', async () => {
-  @RateLimit(ONE)
-  @Controller()
-  class Chat {
-    @Post()
-    chat(@Settle() settle: (cost: number) => void) {
-      settle(1);
-    }
-  }
-  @Controller('free')
-  class FreeChat extends Chat {
-    @SkipRateLimit()
-    @Post()
-    override chat(@Settle() settle: (cost: number) => void) {
-      super.chat(settle);
-    }
-  }
-  const imports = [RateLimitModule.forRoot()];
-  expect(await refusalToStart({ imports, controllers: [Chat, FreeChat] })).toBe(
-    configMessage(
-      '@Settle() on Chat.chat: no rule of this handler has settle; write settle: () => null in one',
-    ),
-  );
-});
-
 describe('a rule that limits nothing is one warning', () => {
   it('in `rules`, if no handler is of their transports', async () => {
     @Controller()
@@ -338,6 +313,18 @@ describe('a rule that limits nothing is one warning', () => {
     expect(await warnings({ rules: { default: { ...ONE, cost: 0 } } }, Orders)).toEqual([
       expect.stringContaining('Rule "default" of Orders.list limits nothing, since its cost is 0.'),
     ]);
+  });
+
+  it('but not with a cost of 0 in a handler that reports its usage', async () => {
+    @Controller()
+    class Quota {
+      @RateLimit('mail', { cost: 0 })
+      @Get('quota')
+      quota(@Usage() usage: readonly RuleDecision[]) {
+        return usage;
+      }
+    }
+    expect(await warnings({ onDemand: { mail: ONE } }, Quota)).toEqual([]);
   });
 
   it('with a field that is undefined in a decorator', async () => {

@@ -93,14 +93,26 @@ export function waitProblems(isCall: boolean, limits: readonly RouteLimit[]): re
   return waiting.map((limit) => refusal(limit, allowed));
 }
 
-/** Returns the problem of `@Settle()` on a handler whose rules are not settled; `undefined` if there is none. */
+/**
+ * Returns the problem of `@Settle()` on a method that it cannot settle; `undefined` if there is none.
+ *
+ * @param isSkipped whether a decorator disables rules of the method, or of its class
+ */
 export function byHandProblem(
-  { type, method, owner }: { readonly type: Type; readonly method: string; readonly owner: string },
-  limits: readonly RouteLimit[],
+  {
+    type,
+    method,
+    owner,
+    kind,
+  }: Readonly<Record<'method' | 'owner' | 'kind', string>> & { readonly type: Type },
+  rules: readonly RuleFields[],
+  isSkipped: boolean,
 ): string | undefined {
-  if (limits.length === 0 || limits.some(({ isSettled }) => isSettled)) return undefined;
-  if (!Reflect.hasMetadata(SETTLEMENTS, type.prototype as object, method)) return undefined;
-  return `@Settle() on ${owner}: no rule of this handler has settle; write settle: () => null in one`;
+  const place: unknown = Reflect.getMetadata(SETTLEMENTS, type.prototype as object, method);
+  const isParameter = kind === 'http' && place === 'number';
+  const isMeant = isParameter ? rules.some(({ settle }) => settle) : place === undefined;
+  if (isMeant || (rules.length === 0 && (isSkipped || kind === 'none'))) return undefined;
+  return `@Settle() on ${owner}: ${isParameter ? 'no rule of this handler has settle; write settle: () => null in one' : 'needs a parameter of an HTTP handler; elsewhere, use RateLimitService.reserve()'}`;
 }
 
 function refusal({ path, fields }: RouteLimit, allowed: string): string {
@@ -115,13 +127,11 @@ export class UnreadThrottles {
   private readonly isRead: boolean;
 
   constructor(modules: ModulesContainer, config: ApplicationConfig) {
-    const wrappers = [...modules.values()].flatMap(({ providers, injectables }) => [
-      ...providers.values(),
-      ...injectables.values(),
-    ]);
-    const types = wrappers.map(({ metatype }) => metatype);
+    const types = [...modules.values()].flatMap(({ providers, injectables }) =>
+      [...providers.values(), ...injectables.values()].map(({ metatype }) => metatype),
+    );
     const instances = config.getGlobalGuards().map((guard) => guard.constructor);
-    this.isRead = [...types, ...instances].some((type) => isThrottlerGuard(type));
+    this.isRead = [...types, ...instances].some(isThrottlerGuard);
   }
 
   /**

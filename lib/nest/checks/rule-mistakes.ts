@@ -28,12 +28,16 @@ export class RuleMistakes {
     private readonly declared: DeclaredRules,
   ) {}
 
-  /** Notes a rule that counts the requests of a handler. */
-  add(rule: RuleFields, owner: string): void {
+  /**
+   * Notes a rule that counts the requests of a handler.
+   *
+   * @param isRead whether the handler reads its usage
+   */
+  add(rule: RuleFields, owner: string, isRead = false): void {
     const name = rule['name'] as string;
     this.met.add(name);
     if (namedOn(rule) !== 'nowhere') this.named.add(name);
-    if (rule['cost'] === 0 && !rule['settle']) {
+    if (rule['cost'] === 0 && !rule['settle'] && !isRead) {
       this.warn(
         name,
         `Rule "${name}" of ${owner} limits nothing, since its cost is 0. Remove \`cost\`, or the rule.`,

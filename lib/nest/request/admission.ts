@@ -116,7 +116,7 @@ export class Admission implements OnApplicationShutdown {
   /** At the end of the request, releases its permits, and refunds permits of rules that do not count it. */
   private settleLater(decision: Decision, limits: readonly RouteLimit[], exchange: Exchange): void {
     if (!exchange.isFollowed) return;
-    const decided = limits.filter(({ name }) => decision.decisions.some(({ rule }) => rule === name));
+    const decided = limits.filter(({ name }) => decides(decision, name));
     const conditional = decided.filter(({ count }) => count !== 'all');
     const permit = decided.some(({ isHeld }) => isHeld) ? this.engine.permit(decision) : undefined;
     const settled = decided.filter(({ isSettled }) => isSettled);
@@ -143,7 +143,7 @@ export class Admission implements OnApplicationShutdown {
     for (const limit of limits) {
       if (!(await this.isCharged(limit, end, exchange))) rules.push(...limit.names);
     }
-    const decided = rules.filter((name) => decision.decisions.some(({ rule }) => rule === name));
+    const decided = rules.filter((name) => decides(decision, name));
     if (decided.length > 0) await this.engine.refund(decision, { rules: decided });
   }
 
@@ -157,12 +157,15 @@ export class Admission implements OnApplicationShutdown {
       if (typeof isCharged === 'boolean') return isCharged;
       const reason = problem(`rule "${name}".count`, isCharged, 'a function that returns true or false');
       this.warnings.warnOfInvalid(name, 'count', reason, 'The request stays charged');
-      return true;
     } catch (error) {
       this.logger.error('The `count` function of a rule failed, so its charge stays.', error);
-      return true;
     }
+    return true;
   }
+}
+
+function decides({ decisions }: Decision, name: string): boolean {
+  return decisions.some(({ rule }) => rule === name);
 }
 
 /** The results of applying all limits of a route to a request; a promise only if a rule is asynchronous. */

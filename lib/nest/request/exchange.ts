@@ -189,11 +189,6 @@ export function isHttp(host: ArgumentsHost): boolean {
   );
 }
 
-/** Returns what the guard and the interceptors of a request have in common: Nest passes both one list of arguments. */
-export function keyOfRequest(context: ExecutionContext): object {
-  return isHttp(context) ? context.getArgByIndex<object>(1) : context.getArgs();
-}
-
 /** A request and its response, on Express or Fastify. The response has the headers, and its end settles charges. */
 export class HttpExchange extends Exchange {
   readonly transport = 'http';

@@ -37,6 +37,7 @@ import { namedOn, type RuleFields, SharedRules } from '../rules/rule-layers.js';
 import { SubjectChecks } from '../checks/subject-checks.js';
 import type { TransportName } from '../rules/route-rule.js';
 import { RuleMistakes } from '../checks/rule-mistakes.js';
+import { USAGE } from '../usage.decorator.js';
 
 /** Compiles and checks the rules of every route at start. */
 @Injectable()
@@ -170,8 +171,9 @@ export class RouteRules implements OnApplicationShutdown {
 
   private routeOf(type: Type, handler: Handler, method: string, kind: HandlerKind): Route {
     const owner = `${type.name}.${method}`;
+    const targets = targetsOf(type, handler, method);
     const rules = this.declared
-      .rulesFor(targetsOf(type, handler, method))
+      .rulesFor(targets)
       .filter((rule) => !ALONE.has(kind) || namedOn(rule) === 'handler');
     if (this.early && OF_REQUESTS.has(kind))
       this.declared.report(...this.early.earlyOverrides(rules, this.before, owner));
@@ -185,12 +187,16 @@ export class RouteRules implements OnApplicationShutdown {
       const limit = this.limitOf(rule, owner, id);
       if (limit && applied.includes(rule)) {
         counted.push(limit);
-        this.mistakes.add(rule, owner);
+        this.mistakes.add(rule, owner, Reflect.hasMetadata(USAGE, type.prototype as object, method));
         this.logger.debug(`${id === owner ? id : `${id} (${owner})`}: ${textOf(limit)}`);
       }
       return limit ?? [];
     });
-    this.declared.report(...waitProblems(kind === 'none', counted), byHandProblem(identified, counted));
+    const isSkipped = targets.some(({ skipped }) => skipped.length > 0);
+    this.declared.report(
+      ...waitProblems(kind === 'none', counted),
+      byHandProblem(identified, applied, isSkipped),
+    );
     this.mistakes.addMethod(type, method, kind !== 'none');
     const route = new Route(limits, isIntercepted(handler));
     route.isMethod = isCall(kind) && !isController(type);

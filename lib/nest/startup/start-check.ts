@@ -59,10 +59,9 @@ export class StartCheck implements OnApplicationBootstrap {
   }
 
   private hasHandlers(): boolean {
-    for (const { type, isController } of classes(this.modules)) {
-      if (handlersOf(type, isController).some(({ kind }) => !isCall(kind))) return true;
-    }
-    return false;
+    return [...classes(this.modules)].some(({ type, isController }) =>
+      handlersOf(type, isController).some(({ kind }) => !isCall(kind)),
+    );
   }
 
   /** Returns the problems of the methods of a class that are never limited. */
@@ -105,23 +104,20 @@ export class StartCheck implements OnApplicationBootstrap {
   private check(type: Type, name: string, method: Handler, kind: HandlerKind): void {
     const guards = [type, method].flatMap(guardsOn);
     if (guards.some((guard) => this.guards.isOurs(guard))) return;
-    const path = `@RateLimit on ${type.name}.${name}`;
-    if (kind === 'unknown') this.unclear.push(`${type.name}.${name}`);
+    const owner = `${type.name}.${name}`;
+    const path = `@RateLimit on ${owner}`;
+    if (kind === 'unknown') this.unclear.push(owner);
     else if (kind === 'none') {
       this.problems.push(`${path}: this method is no handler, so no guard limits it; ${IN_THE_METHOD}`);
     } else if (kind === 'field') this.checkField(path, method);
-    else this.checkGlobal(type, name, guards);
-  }
-
-  private checkGlobal(type: Type, name: string, guards: readonly unknown[]): void {
-    if (this.guards.hasOursGlobally) return;
-    if (this.guards.globals().length + guards.length > 0) {
-      this.unclear.push(`${type.name}.${name}`); // Another guard may call RateLimitGuard.
-      return;
+    else if (this.guards.hasOursGlobally) return;
+    else if (this.guards.globals().length + guards.length > 0) {
+      this.unclear.push(owner); // Another guard may call RateLimitGuard.
+    } else {
+      this.problems.push(
+        `${path}: no guard limits this handler, since registerGuard is false; add @UseGuards(RateLimitGuard)`,
+      );
     }
-    this.problems.push(
-      `@RateLimit on ${type.name}.${name}: no guard limits this handler, since registerGuard is false; add @UseGuards(RateLimitGuard)`,
-    );
   }
 
   /** Nest runs no guard and no interceptor for a field resolver unless the options of GraphQLModule say so. */
