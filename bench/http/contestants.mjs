@@ -36,6 +36,13 @@ export const CONTESTANTS = [
   { name: 'throttler-memory', title: 'throttler, memory', limiter: 'throttler', ...memory },
   { name: 'throttler-redis-1', title: `${throttler}, 1 throttler`, limiter: 'throttler', ...redis },
   {
+    name: 'reserved-redis-3',
+    title: 'a reservation of this package, Redis, 3 rules',
+    limiter: 'reserved',
+    ...redis,
+    rules: 3,
+  },
+  {
     name: 'throttler-redis-3',
     title: `${throttler}, 3 throttlers`,
     limiter: 'throttler',

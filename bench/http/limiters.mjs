@@ -48,16 +48,39 @@ async function bareRefused() {
   return { providers: [{ provide: APP_GUARD, useValue: { canActivate } }] };
 }
 
-/** Waits longer for Redis than by default, because the machine is kept busy, and logs a failure. */
-async function ours(contestant, redis) {
-  const { RateLimitModule } = await import('../../dist/esm/index.js');
-  const rules = Object.fromEntries(
+const rulesOf = (contestant) =>
+  Object.fromEntries(
     limitsOf(contestant).map(({ name, limit, window }) => [
       name,
       { limit, window: `${window}ms`, algorithm: 'sliding-window-counter' },
     ]),
   );
-  return { imports: [RateLimitModule.forRoot({ redis, rules, timeout: 1000, onStoreError: 'deny' })] };
+
+/** Waits longer for Redis than by default, because the machine is kept busy, and logs a failure. */
+const PATIENT = { timeout: 1000, onStoreError: 'deny' };
+
+async function ours(contestant, redis) {
+  const { RateLimitModule } = await import('../../dist/esm/index.js');
+  return { imports: [RateLimitModule.forRoot({ redis, rules: rulesOf(contestant), ...PATIENT })] };
+}
+
+/** Reserves the rules that the guard of the package would apply, and settles what was reserved. It sets no headers. */
+async function reserved(contestant, redis) {
+  const { RateLimitModule, RateLimitService } = await import('../../dist/esm/index.js');
+  const onDemand = rulesOf(contestant);
+  const names = Object.keys(onDemand);
+  const cost = Object.fromEntries(names.map((name) => [name, 1]));
+  const guardOf = (limits) => ({
+    async canActivate(context) {
+      const budget = await limits.reserve(names, context.switchToHttp().getRequest().ip, { cost });
+      void budget.settle(cost);
+      return budget.allowed;
+    },
+  });
+  return {
+    imports: [RateLimitModule.forRoot({ redis, onDemand, ...PATIENT })],
+    providers: [{ provide: APP_GUARD, useFactory: guardOf, inject: [RateLimitService] }],
+  };
 }
 
 async function throttler(contestant, redis) {
@@ -99,6 +122,7 @@ export const LIMITERS = {
   bareRedis,
   bareRefused,
   ours,
+  reserved,
   throttler,
   expressRateLimit,
 };

@@ -52,13 +52,24 @@ export function callable(of: string): OptionCheck {
 
 /** Converts values that were given as text: a count may be a string of digits. */
 export function readFields<Fields extends object>(fields: Fields, checks: OptionChecks): Fields {
-  let read: Record<string, unknown> | undefined;
-  for (const [field, value] of Object.entries<unknown>(fields as Record<string, unknown>)) {
+  return converted(fields, (value, field) => {
     const check = Object.hasOwn(checks, field) ? checks[field] : undefined;
-    const given = check?.read ? check.read(value) : value;
-    if (given !== value) (read ??= { ...fields } as Record<string, unknown>)[field] = given;
+    return check?.read ? check.read(value) : value;
+  });
+}
+
+/** Converts the values of an object: it is copied if one of them changes. */
+export function converted<Fields extends object>(
+  fields: Fields,
+  convert: (value: unknown, field: string) => unknown,
+): Fields {
+  let copy: Record<string, unknown> | undefined;
+  for (const field of Object.keys(fields)) {
+    const value = (fields as Record<string, unknown>)[field];
+    const read = convert(value, field);
+    if (read !== value) (copy ??= { ...fields } as Record<string, unknown>)[field] = read;
   }
-  return (read ?? fields) as Fields;
+  return (copy ?? fields) as Fields;
 }
 
 /** Returns the problem of a value that its check rejects. */
@@ -88,18 +99,19 @@ export function readOptions<Options extends object>(
   given: Options | undefined,
   checks: { readonly [Name in keyof Required<Options>]: OptionCheck },
 ): Options {
-  const names = Object.keys(checks);
+  const known = checks as OptionChecks;
   if (given !== undefined && !isFields(given)) {
-    rejectValue(`the options of ${what}`, given, `an object with ${names.join(', ')}`);
+    rejectValue(`the options of ${what}`, given, `an object with ${Object.keys(known).join(', ')}`);
   }
-  const options = readFields(given ?? ({} as Options), checks as OptionChecks);
+  const options = readFields(given ?? ({} as Options), known);
   const fields = options as Readonly<Record<string, unknown>>;
-  const problems = Object.entries(fields).flatMap(([name, value]) =>
-    Object.hasOwn(checks, name)
-      ? valueProblems(name, value, (checks as OptionChecks)[name]!)
-      : [unknownOption(`${what}.${name}`, name, names)],
-  );
-  for (const [name, { allowed, isRequired }] of Object.entries<OptionCheck>(checks)) {
+  const problems: string[] = [];
+  for (const name of Object.keys(fields)) {
+    if (Object.hasOwn(known, name)) problems.push(...valueProblems(name, fields[name], known[name]!));
+    else problems.push(unknownOption(`${what}.${name}`, name, Object.keys(known)));
+  }
+  for (const name of Object.keys(known)) {
+    const { allowed, isRequired } = known[name]!;
     if (isRequired && fields[name] === undefined) problems.push(`${name}: missing; allowed: ${allowed}`);
   }
   rejectAny(problems);

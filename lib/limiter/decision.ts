@@ -17,7 +17,7 @@ import { REFUND_OPTIONS, type RefundOptions } from './rate-limiter.options.js';
 
 /** The charges of a decision that are not refunded, settled or held yet. */
 export class Charge {
-  private open: Set<number> | undefined;
+  private readonly ended: boolean[] = [];
 
   constructor(
     private readonly hits: readonly Hit[],
@@ -28,35 +28,35 @@ export class Charge {
    * Returns adjustments of a kind for the charges of the selected hits. Each charge is returned only once, so that it
    * cannot be refunded twice.
    *
-   * @param isSelected by default, selects the hits that have taken permits; a settlement also selects those of cost 0
+   * @param isSelected by default, selects the hits that have taken permits
    */
   take(kind: Adjustment['kind'], isSelected: (hit: Hit, index: number) => boolean = isPaid): Adjustment[] {
-    this.open ??= new Set(this.hits.keys());
-    const taken: Adjustment[] = [];
-    for (const index of this.open) {
-      const [hit, result] = [this.hits[index]!, this.results[index]!];
-      if (!isCounted(result) || !isSelected(hit, index)) continue;
-      this.open.delete(index);
-      taken.push(adjustmentOf(hit, result, kind));
-    }
-    return taken;
+    return this.hits.flatMap((hit, index) =>
+      isSelected(hit, index) && this.end(index) ? [this.adjustment(kind, index, hit.cost)] : [],
+    );
   }
 
-  /** Returns an adjustment that charges further permits of a hit; `undefined` if the hit was not charged. */
-  further(index: number, cost: number): Adjustment | undefined {
-    const [hit, result] = [this.hits[index]!, this.results[index]!];
-    return isCounted(result) ? { ...adjustmentOf(hit, result, 'charge'), cost } : undefined;
+  /** Ends the charge of a hit. Returns whether the hit was charged, and its charge had not ended. */
+  end(index: number): boolean {
+    if (this.ended[index] || !this.isCounted(index)) return false;
+    return (this.ended[index] = true);
+  }
+
+  /** Whether a hit was charged: not if its shadow rule denied it, or if the fallback allowed it without counting. */
+  isCounted(index: number): boolean {
+    const { allowed, fallback } = this.results[index]!;
+    return allowed && (fallback === undefined || fallback === 'local');
+  }
+
+  /** Returns an adjustment of the charge of a hit by a number of permits. */
+  adjustment(kind: Adjustment['kind'], index: number, cost: number): Adjustment {
+    return { ...adjustmentOf(this.hits[index]!, this.results[index]!, kind), cost };
   }
 }
 
 /** Whether a hit takes permits. */
 export function isPaid({ cost }: Hit): boolean {
   return cost > 0;
-}
-
-/** Whether a hit was charged: not if its shadow rule denied it, or if the fallback allowed it without counting. */
-function isCounted({ allowed, fallback }: HitResult): boolean {
-  return allowed && (fallback === undefined || fallback === 'local');
 }
 
 /** The decision for a request: the result of the strictest enforced rule, and all results. */

@@ -18,6 +18,15 @@ import {
 /** The operations of a limiter that take rules. */
 export type Operation = 'consume' | 'reserve' | 'hold' | 'acquire' | 'peek' | 'block' | 'reset';
 
+/** Receives mistakes of programs. */
+export interface MistakeLog {
+  /** Reports a mistake as full sentences, once for each code. */
+  readonly warn: (
+    code: 'RL_PERMIT_DROPPED' | 'RL_RESERVATION_DROPPED' | 'RL_SETTLED_IN_PART',
+    message: string,
+  ) => void;
+}
+
 /** The rules that an operation supports. */
 interface Kind {
   /** Completes the message "consume() needs …". */
@@ -85,7 +94,9 @@ export function reserveOptionsOf(options: ReserveOptions | undefined): ReserveOp
 
 /** Returns the names that a cost can use, without those of trial limits. */
 export function namesOf(hits: readonly RuleHit[]): readonly string[] {
-  return [...new Set(hits.map(({ rule }) => costName(rule)))];
+  const names: string[] = [];
+  for (const { rule } of hits) if (!names.includes(costName(rule))) names.push(costName(rule));
+  return names;
 }
 
 /** @throws RateLimitConfigError if a name is not that of a rule of the operation */
@@ -101,9 +112,9 @@ export function checkNames(operation: string, given: readonly string[], known: r
  *
  * @throws RateLimitConfigError if several rules are reserved without names
  */
-export function checkReserved(names: readonly string[], { cost, settles }: ReserveOptions): void {
-  if (settles !== undefined) checkNames('reserve', [settles], names);
-  else if (names.length > 1 && typeof cost !== 'object') throw needsNames(names, cost);
+export function checkReserved(hits: readonly RuleHit[], { cost, settles }: ReserveOptions): void {
+  if (settles !== undefined) checkNames('reserve', [settles], namesOf(hits));
+  else if (typeof cost !== 'object' && namesOf(hits).length > 1) throw needsNames(namesOf(hits), cost);
 }
 
 function needsNames(names: readonly string[], cost = 1): RateLimitConfigError {

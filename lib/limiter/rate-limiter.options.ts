@@ -1,5 +1,6 @@
 import type { BaseStore } from '../contracts/base-store.js';
 import {
+  converted,
   readCount,
   durationOption,
   FLAG,
@@ -169,10 +170,7 @@ export const COSTS: OptionCheck = {
   allowed: `${RULE_FIELDS.cost.allowed}, or an object with such integers by rule name`,
   accepts: (value) =>
     isNamed(value) ? Object.values(value).every(isCostOrUnset) : RULE_FIELDS.cost.accepts(value),
-  read: (value) =>
-    isNamed(value)
-      ? Object.fromEntries(Object.entries(value).map(([name, cost]) => [name, readCount(cost)]))
-      : readCount(value),
+  read: (value) => (isNamed(value) ? converted(value, readCount) : readCount(value)),
   problems: (value, path) =>
     isNamed(value)
       ? Object.entries(value).flatMap(([name, cost]) =>

@@ -22,6 +22,7 @@ import {
   namesOf,
   reserveOptionsOf,
   checkOperation,
+  type MistakeLog,
   type Operation,
   type ReserveArguments,
   type RuleNames,
@@ -45,7 +46,7 @@ const TRIAL: Rule = { name: 'ready', algorithm: 'gcra', limit: 1000, window: '1s
 let reservations: typeof Reservation | undefined;
 
 /** How a limiter finds the rules that programs pass, and reports their mistakes. */
-export interface Resolver {
+export interface Resolver extends MistakeLog {
   /** Returns the hits of a subject on rules; `plain` resolves rules that are objects. */
   readonly hits: (
     operation: Operation,
@@ -56,11 +57,6 @@ export interface Resolver {
   ) => readonly RuleHit[];
   /** Called once with each rule object. */
   readonly compiled: (rule: AnyRule, compiled: CompiledRule) => void;
-  /** Reports a mistake of the program, once for each code. */
-  readonly warn: (
-    code: 'RL_PERMIT_DROPPED' | 'RL_RESERVATION_DROPPED' | 'RL_SETTLED_IN_PART',
-    message: string,
-  ) => void;
 }
 
 /**
@@ -168,8 +164,7 @@ export class RateLimiter {
   ): Promise<Reservation<SettledCost<Name, Listed, Settled>>> {
     const read = reserveOptionsOf(options);
     const hits = this.hits('reserve', rules, subject, read.cost);
-    const names = namesOf(hits);
-    checkReserved(names, read);
+    checkReserved(hits, read);
     const maxWaitMs = millisecondsOf(read.maxWait) ?? 0;
     if (maxWaitMs > 0) checkOperation('reserve() with maxWait', hits);
     const Reserved = (reservations ??= (await import('./reservation.js')).Reservation);
@@ -177,11 +172,11 @@ export class RateLimiter {
       hits,
       maxWaitMs > 0 ? { maxWait: maxWaitOf(maxWaitMs) } : undefined,
     );
-    const { settles } = read;
     const { engine, resolver } = this;
-    return new Reserved(decision, engine, {
-      ...{ hits, settles, isScheduled: maxWaitMs > 0 },
-      warn: (code, message) => resolver.warn(code, message),
+    return new Reserved(decision, engine, resolver, {
+      hits,
+      settles: read.settles,
+      isScheduled: maxWaitMs > 0,
     });
   }
 

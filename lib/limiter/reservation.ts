@@ -1,9 +1,10 @@
 import type { Decision } from '../contracts/decision.js';
 import { readOptions } from '../contracts/options.js';
+import type { MaybePromise } from '../contracts/thenable.js';
 import type { Cost, CostByRule, RuleHit } from '../rules/compiled-rule.js';
 import type { Engine } from './engine.js';
 import type { Held } from './leases.js';
-import { namesOf, quoted } from './operation.js';
+import { namesOf, quoted, type MistakeLog } from './operation.js';
 import { reportIfDropped } from './permit.js';
 import { COSTS } from './rate-limiter.options.js';
 import { misnamed, settlementOf } from './settlement.js';
@@ -18,8 +19,6 @@ interface ReservedRules {
   readonly settles: string | undefined;
   /** Whether the permits come later, so that it may never be settled. */
   readonly isScheduled: boolean;
-  /** Receives why a charge stays as reserved, as full sentences. */
-  readonly warn: (code: 'RL_RESERVATION_DROPPED' | 'RL_SETTLED_IN_PART', message: string) => void;
 }
 
 /** The total usage so far: as `settle` takes it, and `null` or `undefined` where it is not known yet. */
@@ -35,8 +34,7 @@ type UsageOf<Actual> = Actual extends number
  * if (budget.allowed) await budget.settle({ tokens: await answer() });
  */
 export class Reservation<Actual = number | CostByRule> implements AsyncDisposable {
-  private settled: Promise<boolean> | undefined;
-  private readonly names: readonly string[];
+  private settled: MaybePromise<boolean> | undefined;
   /** Absent if no permit is held. */
   private readonly held: Held | undefined;
   private usage: UsageReports | undefined;
@@ -47,16 +45,13 @@ export class Reservation<Actual = number | CostByRule> implements AsyncDisposabl
     /** The decision of `reserve`. */
     readonly decision: Decision,
     private readonly engine: Engine,
+    private readonly log: MistakeLog,
     private readonly rules: ReservedRules,
   ) {
-    const { hits, isScheduled, warn } = rules;
-    this.names = namesOf(hits);
-    const holding = hits.filter(({ lease }) => lease !== undefined);
-    if (decision.allowed && holding.length > 0) this.held = engine.held(decision, true);
+    const { hits, isScheduled } = rules;
+    if (decision.allowed && hits.some(isHeld)) this.held = engine.held(decision, true);
     if (!decision.allowed || (isScheduled && !this.held)) return;
-    this.ended = reportIfDropped(() =>
-      warn('RL_RESERVATION_DROPPED', droppedMessage(namesOf(hits), namesOf(holding))),
-    );
+    this.ended = reportIfDropped(() => log.warn('RL_RESERVATION_DROPPED', droppedMessage(hits)));
   }
 
   /** Whether the permits were charged. */
@@ -116,7 +111,7 @@ export class Reservation<Actual = number | CostByRule> implements AsyncDisposabl
    *
    * @returns whether permits were refunded or released
    */
-  cancel(): Promise<boolean> {
+  async cancel(): Promise<boolean> {
     return this.close(() => 0);
   }
 
@@ -125,46 +120,63 @@ export class Reservation<Actual = number | CostByRule> implements AsyncDisposabl
     await this.close(() => ({}));
   }
 
-  private async close(actual: () => Cost): Promise<boolean> {
-    if (!this.settled) return (this.settled = this.end(actual()));
-    await this.settled;
-    return false;
+  /** Ends it once: later calls wait for the first, and have no effect. */
+  private close(actual: () => Cost): MaybePromise<boolean> {
+    if (this.settled instanceof Promise) return this.settled.then(() => false);
+    return this.settled === undefined && (this.settled = this.end(actual()));
   }
 
-  private async end(actual: Cost): Promise<boolean> {
-    const { engine, decision, rules, held } = this;
+  private end(actual: Cost): MaybePromise<boolean> {
     this.ended?.();
-    if (this.usage?.sent) await this.usage.sent;
+    const sent = this.usage?.sent;
+    if (!sent) return this.adjust(actual);
+    const kept = typeof actual === 'number' ? actual : { ...actual }; // The program may change its object meanwhile.
+    return sent.then(() => this.adjust(kept));
+  }
+
+  private adjust(actual: Cost): MaybePromise<boolean> {
+    const { engine, decision, rules, held } = this;
     const settlement = settlementOf(decision, rules.hits, actual, this.usage?.uses);
-    const adjustments = [...settlement, ...(held?.end() ?? [])];
-    return adjustments.length > 0 && (await engine.store.adjust(adjustments)).includes(true);
+    const adjustments = held ? [...settlement, ...held.end()] : settlement;
+    return (
+      adjustments.length > 0 && engine.store.adjust(adjustments).then((adjusted) => adjusted.includes(true))
+    );
   }
 
   /** Returns the cost of the rules that it concerns, and warns if a part of it concerns none. */
   private byName(actual: Cost): Cost {
-    const { names } = this;
-    const { settles, warn } = this.rules;
-    const reserved = `A reservation of the rules ${quoted(names)} was settled`;
+    const { hits, settles } = this.rules;
+    const names = namesOf(hits);
     if (typeof actual !== 'object' || actual === null) {
       if (settles !== undefined) return { [settles]: actual };
       if (names.length === 1) return actual;
-      warn(
-        'RL_SETTLED_IN_PART',
-        `${reserved} with ${actual} and no rule name, so every rule keeps its charge. Settle by rule name, such as ` +
-          `{ ${quoted(names.slice(0, 1))}: ${actual} }, or reserve with settles.`,
+      const example = `{ ${quoted(names.slice(0, 1))}: ${actual} }`;
+      this.settledInPart(
+        ` with ${actual} and no rule name, so every rule keeps its charge. Settle by rule name, such as ${example}, or ` +
+          'reserve with settles.',
       );
       return {};
     }
     const wrong = misnamed(names, actual);
-    if (wrong !== undefined) warn('RL_SETTLED_IN_PART', reserved + wrong);
+    if (wrong !== undefined) this.settledInPart(wrong);
     return actual;
+  }
+
+  private settledInPart(how: string): void {
+    const names = quoted(namesOf(this.rules.hits));
+    this.log.warn('RL_SETTLED_IN_PART', `A reservation of the rules ${names} was settled${how}`);
   }
 }
 
-function droppedMessage(names: readonly string[], held: readonly string[]): string {
+function isHeld({ lease }: RuleHit): boolean {
+  return lease !== undefined;
+}
+
+function droppedMessage(hits: readonly RuleHit[]): string {
+  const held = namesOf(hits.filter(isHeld));
   const stays = held.length === 0 ? '' : `, and the permits of ${quoted(held)} stay held for up to a day`;
   return (
-    `A reservation of the rules ${quoted(names)} was dropped without settle() or cancel(), so it stays charged as ` +
+    `A reservation of the rules ${quoted(namesOf(hits))} was dropped without settle() or cancel(), so it stays charged as ` +
     `reserved${stays}. Declare it with \`await using\`.`
   );
 }

@@ -15,6 +15,8 @@ export interface Use {
   confirmed: number;
 }
 
+const UNUSED: Use = { used: 0, charged: 0, confirmed: 0 };
+
 /**
  * Returns the adjustments that change the charges of a decision to the actual cost, once. A rule that the cost does not
  * name keeps its charge, or is charged what was used beyond it. What was used and reserved is refunded by the receipt of the
@@ -31,16 +33,17 @@ export function settlementOf(
 ): Adjustment[] {
   const charge = DecidedHit.chargeOf(decision);
   const isDelayed = decision.delayMs > 0; // The delays of those behind it are known already.
-  return hits.flatMap(({ rule }, nth): Adjustment[] => {
-    if (rule.algorithm.leases) return [];
-    const [reserved] = charge?.take('refund', (_hit, index) => index === nth) ?? [];
-    if (!reserved) return [];
-    const { used, charged, confirmed } = uses[nth] ?? { used: 0, charged: 0, confirmed: 0 };
-    const overrun = (costOfRule(actual, rule) ?? Math.max(reserved.cost, used)) - reserved.cost;
-    if (overrun > charged) return [{ ...reserved, kind: 'charge', cost: overrun - charged }];
-    const cost = Math.min(confirmed - overrun, reserved.cost);
-    return cost > 0 ? [{ ...reserved, kind: isDelayed ? 'refund-last' : 'refund', cost }] : [];
-  });
+  const adjustments: Adjustment[] = [];
+  for (const [nth, { rule, cost: reserved }] of hits.entries()) {
+    if (rule.algorithm.leases || !charge?.end(nth)) continue;
+    const { used, charged, confirmed } = uses[nth] ?? UNUSED;
+    const overrun = (costOfRule(actual, rule) ?? Math.max(reserved, used)) - reserved;
+    const refund = Math.min(confirmed - overrun, reserved);
+    if (overrun > charged) adjustments.push(charge.adjustment('charge', nth, overrun - charged));
+    else if (refund > 0)
+      adjustments.push(charge.adjustment(isDelayed ? 'refund-last' : 'refund', nth, refund));
+  }
+  return adjustments;
 }
 
 /** Completes the sentence "A reservation was settled" if a cost names a rule that is not settled. */

@@ -49,10 +49,10 @@ export class UsageReports {
     const charge = DecidedHit.chargeOf(this.decision);
     const charges = this.uses.flatMap((use, nth) => {
       const cost = use.used - this.hits[nth]!.cost - use.charged;
-      const further = cost > 0 ? charge?.further(nth, cost) : undefined;
-      if (!further) return [];
+      if (cost <= 0 || !charge?.isCounted(nth)) return [];
       use.charged += cost;
-      return [{ ...further, use, left: (remaining: number) => (use.left = remaining) }];
+      const left = (remaining: number): number => (use.left = remaining);
+      return [{ ...charge.adjustment('charge', nth, cost), use, left }];
     });
     if (charges.length === 0) return;
     const made = await this.engine.store.adjust(charges).catch(() => []);

@@ -31,6 +31,14 @@ describe('KeyedRule', () => {
     expect(rule.hits('ann', 0)).toMatchObject([{ cost: 0 }]);
   });
 
+  it('returns the cached hits for a cost that is that of the rule, and copies for another', () => {
+    const rule = keyed();
+    const hits = rule.hits('ann');
+    for (const cost of [1, { default: 1 }, { other: 3 }]) expect(rule.hits('ann', cost)).toBe(hits);
+    expect(rule.hits('ann', { default: 3 })).toEqual([{ ...hits[0]!, cost: 3 }]);
+    expect(rule.hits('ann')).toEqual([expect.objectContaining({ cost: 1 })]);
+  });
+
   it('returns the hit of the rule and that of its trial limit', () => {
     const hits = keyed({ ...RULE, trial: { limit: 5 } }).hits('ann');
     expect(hits.map(({ rule, shadow }) => [rule.name, shadow])).toEqual([

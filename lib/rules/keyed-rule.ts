@@ -1,4 +1,4 @@
-import type { Cost, RuleHit } from './compiled-rule.js';
+import { costOfRule, type Cost, type RuleHit } from './compiled-rule.js';
 import type { Subject } from './subject.js';
 
 /** Estimated heap of the hits of a subject, and of each hit, in bytes, besides their keys. */
@@ -12,11 +12,11 @@ export class KeyedRule {
   private isUsed = false;
 
   /**
-   * @param hitsOf builds the hits, which keep no reference to a string of the request
+   * @param hitsOf builds the hits with the costs of the rules; they keep no reference to a string of the request
    * @param cacheLimit limits the number of cached hits; absent if hits cannot be reused
    */
   constructor(
-    private readonly hitsOf: (subject: Subject, cost?: Cost) => readonly RuleHit[],
+    private readonly hitsOf: (subject: Subject) => readonly RuleHit[],
     private readonly cacheLimit?: CacheLimit,
   ) {}
 
@@ -26,18 +26,20 @@ export class KeyedRule {
    * @param cost permits that each hit takes, or the permits by rule; the rule's own `cost` by default
    */
   hits(subject: Subject, cost?: Cost): readonly RuleHit[] {
-    if (cost !== undefined) return this.hitsOf(subject, cost);
-    const known = this.known?.get(subject);
-    if (known) return known;
-    const hits = this.hitsOf(subject);
-    if (this.isUsed && this.cacheLimit) this.remember(hits, this.cacheLimit);
-    this.isUsed = true;
-    return hits;
+    const hits = this.known?.get(subject) ?? this.built(subject);
+    return cost === undefined ? hits : atCost(hits, cost);
   }
 
   /** Clears the cache of this rule. */
   forget(): void {
     this.known = undefined;
+  }
+
+  private built(subject: Subject): readonly RuleHit[] {
+    const hits = this.hitsOf(subject);
+    if (this.isUsed && this.cacheLimit) this.remember(hits, this.cacheLimit);
+    this.isUsed = true;
+    return hits;
   }
 
   private remember(hits: readonly RuleHit[], cacheLimit: CacheLimit): void {
@@ -47,6 +49,14 @@ export class KeyedRule {
     this.known ??= new Map();
     this.known.set(subject, hits);
   }
+}
+
+/** Returns hits that take these permits. */
+function atCost(hits: readonly RuleHit[], cost: Cost): readonly RuleHit[] {
+  const costOf = (hit: RuleHit): number => costOfRule(cost, hit.rule) ?? hit.cost;
+  return hits.every((hit) => costOf(hit) === hit.cost)
+    ? hits
+    : hits.map((hit) => ({ ...hit, cost: costOf(hit) }));
 }
 
 /** Something with a cache. */

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Parameters } from '../contracts/algorithm.js';
-import { type CompiledRule, costOfRule, type Cost, type RuleHit, type Thresholds } from './compiled-rule.js';
+import type { CompiledRule, RuleHit, Thresholds } from './compiled-rule.js';
 import { digest, digestIn, joined, type Subject, copyOf, copyOfText } from './subject.js';
 import { type Alerts, MOST_KEYS } from '../contracts/store.js';
 import type { Clock } from '../contracts/clock.js';
@@ -161,10 +161,8 @@ export class Keys {
       };
     });
     const isLasting = rules.every(({ algorithm, parametersAt }) => !algorithm.leases && !parametersAt);
-    const hitsOf = (subject: Subject, cost?: Cost): readonly RuleHit[] =>
-      keyTails.map((tails) =>
-        this.hit(tails, owner, subject, costOfRule(cost, tails.rule) ?? tails.rule.cost),
-      );
+    const hitsOf = (subject: Subject): readonly RuleHit[] =>
+      keyTails.map((tails) => this.hit(tails, owner, subject));
     return new KeyedRule(hitsOf, isLasting ? this.cacheLimit : undefined);
   }
 
@@ -184,9 +182,8 @@ export class Keys {
     { rule, tail, ofBlock }: { rule: CompiledRule; tail: string; ofBlock: string | undefined },
     route: string | undefined,
     subject: Subject,
-    cost: number,
   ): RuleHit {
-    const { algorithm, shadow } = rule;
+    const { algorithm, cost, shadow } = rule;
     // Nothing but copies from here on: a key that is not a copy keeps the string that the subject is a part of.
     const copied = typeof subject === 'string' ? subject : subject.map(copyOfText);
     const key = keyOf(this.head, rule.bySubject ? rule.name : copied, tail);

@@ -53,11 +53,12 @@ export class ProgramRules implements Resolver {
     cost: Cost | undefined,
     plain: RuleCache,
   ): readonly RuleHit[] {
-    const hits = ([rules].flat() as readonly OrRoute<AnyRule>[]).flatMap((rule) =>
-      typeof rule === 'string' || isReference(rule)
-        ? this.rulesOf(rule).flatMap((each) => each.hits(operation, subject, cost))
-        : plain.hits(rule, subject, cost),
-    );
+    const hits: RuleHit[] = [];
+    for (const rule of [rules].flat() as readonly OrRoute<AnyRule>[]) {
+      if (typeof rule === 'string' || isReference(rule)) {
+        for (const each of this.rulesOf(rule)) hits.push(...each.hits(operation, subject, cost));
+      } else hits.push(...plain.hits(rule, subject, cost));
+    }
     if (Array.isArray(rules)) checkTogether(hits);
     return hits;
   }
