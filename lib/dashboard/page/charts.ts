@@ -118,11 +118,13 @@ export function TrafficChart({ rule, at, span, items, gaps, allUntil, marks, onP
       onPointerMove: ({ offsetX }: PointerEvent) => setPointer(offsetX),
       onPointerLeave: () => setPointer(undefined),
     },
-    missing.map(([from, until]) => area('gap', from, until)),
-    isPointed && area('cursor', pointed, pointed + step),
-    trafficBars({ start, items, span, width, room, slot }),
-    allUntil !== null && area('partial', allUntil, Infinity),
-    marks.map((mark) => area('mark', mark.at, mark.at + (2 * step) / Math.max(slot, 1))),
+    [
+      missing.map(([from, until]) => area('gap', from, until)),
+      isPointed && area('cursor', pointed, pointed + step),
+      trafficBars({ start, items, span, width, room, slot }),
+      allUntil !== null && area('partial', allUntil, Infinity),
+      marks.map((mark) => area('mark', mark.at, mark.at + (2 * step) / Math.max(slot, 1))),
+    ],
   );
 }
 
@@ -206,10 +208,8 @@ export function Sparkline({ at, seconds }: Seconds) {
       height: -each[of] * scale,
     }));
   const viewBox = `0 0 ${RULE_CHART_S * SLOT} ${HEIGHT}`;
-  return h(
-    'svg',
-    { class: 'sparkline', 'aria-hidden': true, viewBox, preserveAspectRatio: 'none' },
+  return h('svg', { class: 'sparkline', 'aria-hidden': true, viewBox, preserveAspectRatio: 'none' }, [
     h('path', { class: 'allowed', d: path('allowed', () => 0) }),
     h('path', { class: 'denied', d: path('denied', ({ allowed }) => allowed) }),
-  );
+  ]);
 }

@@ -1,6 +1,8 @@
 import { Fragment, h, render, type ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import { report } from './announcements.js';
 import { button } from './elements.js';
+import { post } from './request.js';
 
 /** Opens a modal dialog, which gives the focus back to the element that had it. Escape closes it. */
 export function openDialog(title: string, content: (close: () => void) => ComponentChildren): void {
@@ -61,19 +63,15 @@ export function dialogForm(state: ReturnType<typeof useForm>, options: FormOptio
     void state.attempt(() => run(texts));
   };
   const kind = attributes ? 'primary' : 'danger';
-  return h(
-    'form',
-    { onSubmit, ...attributes },
+  return h('form', { onSubmit, ...attributes }, [
     content,
     h('p', { class: 'problem', role: 'alert' }, state.problem),
-    h(
-      'div',
-      { class: 'dialog-buttons' },
+    h('div', { class: 'dialog-buttons' }, [
       aside,
       button('Cancel', close, { autofocus: !attributes }),
       h('button', { class: kind, disabled: state.isRunning }, action),
-    ),
-  );
+    ]),
+  ]);
 }
 
 export function textsOf(form: HTMLFormElement): FormTexts {
@@ -127,13 +125,24 @@ export function findings(options: Findings, content: ComponentChildren, buttons?
   ];
 }
 
-/** Asks before something is done. The content may have fields. */
-export function confirm(
-  title: string,
-  content: ComponentChildren,
-  action: string,
-  run: FormOptions['run'],
-): void {
+interface Change {
+  readonly path: string;
+  /** Sent with the fields that are filled in. */
+  readonly body?: object;
+  readonly done: string | ((texts: FormTexts) => string);
+  /** Called when the change is made. */
+  readonly changed?: (() => Promise<void>) | undefined;
+}
+
+/** Sends a change when the reader has confirmed it, and reports it. The content may have fields. */
+export function confirm(title: string, content: ComponentChildren, action: string, change: Change): void {
+  const { path, body, done, changed } = change;
+  const run = async (texts: FormTexts) => {
+    const filled = Object.entries(texts).filter(([, text]) => text !== '');
+    await post(path, { ...body, ...Object.fromEntries(filled) });
+    report(typeof done === 'string' ? done : done(texts));
+    await changed?.();
+  };
   const Confirmation = (question: FormOptions) => dialogForm(useForm(question.close), question);
   openDialog(title, (close) => h(Confirmation, { close, content, action, run }));
 }

@@ -88,16 +88,13 @@ function Editor(props: Filled & { rule: SnapshotRule; close: () => void }) {
     typing.current = setTimeout(() => void preview(textsOf(form)), TYPING_MS);
   };
 
+  const fields = namesOf(rule).map((name) => ruleField(rule, name));
   const removal = { class: 'aside', disabled: state.isRunning };
   const ends = ENDS.map(([value, text]) => h('option', { value, selected: value === props.end }, text));
   return dialogForm(state, {
     close,
     content: [
-      h(
-        'div',
-        { class: 'fields', onInput },
-        namesOf(rule).map((name) => ruleField(rule, name)),
-      ),
+      h('div', { class: 'fields', onInput }, fields),
       reasonField(),
       field('end', 'Applies', h('select', { id: 'end', name: 'end' }, ends)),
       h('p', { class: 'effect', role: 'status' }, effect),

@@ -36,13 +36,11 @@ export function table(
   const [from, until] = figures;
   const head = (text: ComponentChild, index: number) =>
     text !== null && h('th', { scope: 'col', class: index >= from && index < until ? 'figure' : '' }, text);
-  return h(
-    'table',
-    attributes,
+  return h('table', attributes, [
     h('caption', { class: 'hidden' }, caption),
     h('thead', null, h('tr', null, heads.map(head))),
     h('tbody', { ref: list }, rows),
-  );
+  ]);
 }
 
 /** The head of a column of operations; `null` without them. */

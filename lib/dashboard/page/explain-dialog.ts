@@ -80,19 +80,15 @@ function requestsOf(each: ShownResult, recorded: RecordedRequests, at: number, {
   const shown = rules.find((known) => known.rule === rule);
   const edit = (text: string, filled: object) =>
     shown?.editable && button(text, () => openEditor(shown, { end: '1h', ...filled }));
-  return h(
-    'section',
-    { key: rule },
+  return h('section', { key: rule }, [
     h('h3', null, 'Requests of ', clientText(subject.subject), ` under ${visible(rule)}`),
     timeline(recorded, at),
     h('p', null, recordedText(recorded)),
-    h(
-      'div',
-      { class: 'tools' },
+    h('div', { class: 'tools' }, [
       edit('Change the limit of this subject', { subject }),
       edit('Change the limit of all', {}),
-    ),
-  );
+    ]),
+  ]);
 }
 
 function recordedText({ share, isWhole, requests }: RecordedRequests): string {
@@ -122,11 +118,13 @@ function timeline({ requests }: RecordedRequests, at: number) {
   return h(
     'svg',
     { class: 'timeline', viewBox: '0 0 704 96', role: 'img', 'aria-label': 'The requests before the denial' },
-    h('path', { class: 'line', d: `M0 62.5H${LANE.width}` }),
-    h('path', { class: 'bar allowed', d: allowed }),
-    h('path', { class: 'bar denied', d: denied }),
-    ticksOf({ ...lane, width: LANE.width / 2 })
-      .slice(0, -1)
-      .map(tick),
+    [
+      h('path', { class: 'line', d: `M0 62.5H${LANE.width}` }),
+      h('path', { class: 'bar allowed', d: allowed }),
+      h('path', { class: 'bar denied', d: denied }),
+      ticksOf({ ...lane, width: LANE.width / 2 })
+        .slice(0, -1)
+        .map(tick),
+    ],
   );
 }

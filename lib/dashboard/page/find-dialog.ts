@@ -1,7 +1,6 @@
 import { h } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { FoundRule, FoundSubject, Restriction, Snapshot } from '../snapshot.js';
-import { report } from './announcements.js';
 import { confirm, findings, openDialog, searchForm, useReading } from './dialog.js';
 import { button, clientText, figure, operationsHead, row, table } from './elements.js';
 import { count, counted, date, duration, percent } from './figures.js';
@@ -37,13 +36,12 @@ function Finder({ readOnly, unmask, close }: Rights & { close: () => void }) {
   const texts = ['An IP, a user id, an API key; a list with | between its parts', 'Find'];
   const form = searchForm('subject', texts, find);
   const { of = '', rules = [], restrictions = [] } = found ?? {};
+  const row = { readOnly, changed };
   const content = [
     of === '' && rules.length > 0 && h('h3', null, 'Subjects above a threshold'),
-    rules.length > 0 && rulesTable(rules, { readOnly, changed }),
+    rules.length > 0 && rulesTable(rules, row),
     h('h3', null, of === '' ? 'All blocks and exceptions' : 'Blocks and exceptions of the subject'),
-    restrictions.length === 0
-      ? h('p', null, 'None.')
-      : restrictionsTable(restrictions, { readOnly, changed }),
+    restrictions.length === 0 ? h('p', null, 'None.') : restrictionsTable(restrictions, row),
   ];
   return findings({ close, form, status, label: 'Subjects that were found' }, content, [
     unmask && h(NamesButton, null),
@@ -60,13 +58,11 @@ function foundText({ rules, unused, problem }: FoundSubject): string {
 function rulesTable(rules: readonly FoundRule[], { readOnly, changed }: Row) {
   const figures = ['Permits left', 'All again in', 'Allowed in'];
   const heads = ['Subject', 'Rule', ...figures, operationsHead(readOnly)];
-  return table(
-    { caption: 'What each rule has left for subjects', heads, figures: [2, 5] },
-    rules.map((each) => {
-      const key = `${each.rule} ${each.route} ${each.subject.id}`;
-      return h(FoundRow, { key, ...each, readOnly, changed });
-    }),
-  );
+  const rows = rules.map((each) => {
+    const key = `${each.rule} ${each.route} ${each.subject.id}`;
+    return h(FoundRow, { key, ...each, readOnly, changed });
+  });
+  return table({ caption: 'What each rule has left for subjects', heads, figures: [2, 5] }, rows);
 }
 
 function FoundRow(props: FoundRule & Row) {
@@ -86,13 +82,11 @@ function FoundRow(props: FoundRule & Row) {
 
 function restrictionsTable(restrictions: readonly Restriction[], { readOnly, changed }: Row) {
   const heads = ['Subject', 'Rule', 'What', 'By', 'Why', 'Until', operationsHead(readOnly)];
-  return table(
-    { caption: 'Blocks and exceptions', heads },
-    restrictions.map((each) => {
-      const key = `${each.rule} ${each.subject.id} ${each.exception === undefined}`;
-      return h(RestrictionRow, { key, ...each, readOnly, changed });
-    }),
-  );
+  const rows = restrictions.map((each) => {
+    const key = `${each.rule} ${each.subject.id} ${each.exception === undefined}`;
+    return h(RestrictionRow, { key, ...each, readOnly, changed });
+  });
+  return table({ caption: 'Blocks and exceptions', heads }, rows);
 }
 
 function RestrictionRow(props: Restriction & Row) {
@@ -104,11 +98,9 @@ function RestrictionRow(props: Restriction & Row) {
     const path = isBlock ? 'subjects/unblock' : 'subjects/unset';
     const ends = isBlock ? 'The block' : 'The exception';
     const permits = isBlock && by === undefined ? ' and it gets all its permits back' : '';
-    confirm('Undo?', h('p', null, `${ends} of `, named(name, rule), ` ends${permits}.`), 'Undo', async () => {
-      await post(path, { rule, subject: subject.id });
-      report(`${ends} of ${name} has ended.`);
-      await changed();
-    });
+    const content = h('p', null, `${ends} of `, named(name, rule), ` ends${permits}.`);
+    const body = { rule, subject: subject.id };
+    confirm('Undo?', content, 'Undo', { path, body, done: `${ends} of ${name} has ended.`, changed });
   };
   const label = `Undo the ${isBlock ? 'block' : 'exception'} of ${name}, ${visible(rule)}`;
   return row(h(SubjectName, { rule, subject }), [

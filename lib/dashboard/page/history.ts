@@ -1,13 +1,12 @@
 import { h } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { HistoryEntry, Snapshot } from '../snapshot.js';
-import { report } from './announcements.js';
 import type { Mark } from './charts.js';
 import { confirm, findings, openDialog, reasonField, useReading } from './dialog.js';
 import { button, clientText, operationsHead, table } from './elements.js';
 import { date } from './figures.js';
 import { SubjectName } from './names.js';
-import { post, read } from './request.js';
+import { read } from './request.js';
 import { textOf, visible } from './visible-text.js';
 
 /** Returns marks of the last changes of all rules, or of one; none while they cannot be read. */
@@ -50,9 +49,7 @@ function changesTable(records: readonly HistoryEntry[], readOnly: boolean, chang
     const name = subject && [', ', h(SubjectName, { rule, subject })];
     const run = () => undo(record, changed);
     const label = { 'aria-label': `Undo ${visible(rule)} of ${date(at)}` };
-    return h(
-      'tr',
-      { key: version },
+    return h('tr', { key: version }, [
       cell(date(at)),
       cell(by),
       h('td', null, clientText(rule), name),
@@ -61,7 +58,7 @@ function changesTable(records: readonly HistoryEntry[], readOnly: boolean, chang
       cell(expiresInMs === undefined ? '' : date(at + expiresInMs)),
       cell(reason),
       !readOnly && h('td', { class: 'operations' }, canUndo && button('Undo', run, label)),
-    );
+    ]);
   };
   const heads = ['When', 'Who', 'Rule', 'From', 'To', 'Until', 'Why', operationsHead(readOnly)];
   return table({ caption: 'Changes', heads }, records.map(row));
@@ -70,11 +67,8 @@ function changesTable(records: readonly HistoryEntry[], readOnly: boolean, chang
 function undo({ version, rule, before }: HistoryEntry, changed: () => Promise<void>): void {
   const text = `What was in force before applies again: ${fieldsText(before, '')}.`;
   const content = [h('p', null, h('bdi', null, `${visible(rule)}: ${visible(text)}`)), reasonField()];
-  confirm('Undo the change?', content, 'Undo', async ({ reason }) => {
-    await post('rules/undo', { version, ...(reason && { reason }) });
-    report(`The change of ${visible(rule)} is undone.`);
-    await changed();
-  });
+  const done = `The change of ${visible(rule)} is undone.`;
+  confirm('Undo the change?', content, 'Undo', { path: 'rules/undo', body: { version }, done, changed });
 }
 
 /** @param fields `null` for those of the code */

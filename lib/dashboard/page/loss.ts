@@ -1,12 +1,10 @@
 import { h } from 'preact';
 import type { Snapshot, SnapshotLive } from '../snapshot.js';
-import { report } from './announcements.js';
 import { confirm, reasonField } from './dialog.js';
 import { button, clientText } from './elements.js';
 import { textOf, visible } from './visible-text.js';
 import { date } from './figures.js';
 import { SubjectName } from './names.js';
-import { post } from './request.js';
 
 /** What an operator can decide about lost rules. */
 const DECISIONS = {
@@ -25,25 +23,19 @@ const DECISIONS = {
 /** Shows live rules that were lost, those in force and those in the source, with the buttons that end the loss. */
 export function Loss({ loss, readOnly }: Pick<Snapshot, 'loss' | 'readOnly'>) {
   const text = loss && `${date(loss.at)}: ${loss.reason}. The last rules stay in force.`;
-  return h(
-    'section',
-    { id: 'loss', 'aria-labelledby': 'loss-title', hidden: loss === null },
+  return h('section', { id: 'loss', 'aria-labelledby': 'loss-title', hidden: loss === null }, [
     h('h2', { id: 'loss-title' }, 'Live rules were lost'),
     h('p', { role: 'status' }, visible(text ?? '')),
-    h(
-      'div',
-      { class: 'loss-lists' },
+    h('div', { class: 'loss-lists' }, [
       liveRules('In force', loss?.inForce ?? []),
       liveRules('In the source', loss?.stored ?? []),
-    ),
+    ]),
     !readOnly &&
-      h(
-        'div',
-        { class: 'loss-actions' },
+      h('div', { class: 'loss-actions' }, [
         button(DECISIONS.restore.label, () => decide('restore'), { class: 'primary' }),
         button(DECISIONS.accept.label, () => decide('accept')),
-      ),
-  );
+      ]),
+  ]);
 }
 
 function liveRules(title: string, rules: readonly SnapshotLive[]) {
@@ -58,9 +50,5 @@ function liveRules(title: string, rules: readonly SnapshotLive[]) {
 
 function decide(how: keyof typeof DECISIONS): void {
   const { label, text, done } = DECISIONS[how];
-  const content = [h('p', null, text), reasonField()];
-  confirm(`${label}?`, content, label, async ({ reason }) => {
-    await post(`rules/${how}`, reason ? { reason } : {});
-    report(done);
-  });
+  confirm(`${label}?`, [h('p', null, text), reasonField()], label, { path: `rules/${how}`, done });
 }

@@ -35,22 +35,17 @@ function Page() {
   useEffect(() => {
     if (state !== 'connecting') announce(text);
   }, [state]);
+  const isStale = state === 'lost' || state === 'refused' || snapshot?.allUntil !== null;
   const pause = () => setPaused(paused ? undefined : last);
   const actions = snapshot?.readOnly ? [] : (snapshot?.actions ?? []);
-  return h(
-    Fragment,
-    null,
-    h(
-      'header',
-      null,
+  return h(Fragment, null, [
+    h('header', null, [
       h('h1', null, 'Rate limits'),
       h('p', { id: 'connection', class: text === 'Paused' ? 'paused' : state }, [
         h('span', { id: 'connection-text' }, text),
       ]),
       h('p', { id: 'origin' }, visible(problem ?? '')),
-      h(
-        'div',
-        { class: 'actions' },
+      h('div', { class: 'actions' }, [
         actions.map(({ id, label }) =>
           button(visible(label), () => void run(id, label), { key: id, class: 'primary' }),
         ),
@@ -59,19 +54,17 @@ function Page() {
         snapshot?.unmask && button('Explain a denial', () => openExplainer(snapshot)),
         snapshot?.unmask && h(NamesButton, null),
         button('Pause', pause, { 'aria-pressed': paused !== undefined }),
-      ),
-    ),
+      ]),
+    ]),
     h(Problems, { snapshot }),
     h(Loss, { loss: snapshot?.loss ?? null, readOnly: snapshot?.readOnly ?? true }),
     snapshot &&
-      h(
-        'main',
-        { class: state === 'lost' || state === 'refused' || snapshot.allUntil !== null ? 'stale' : '' },
+      h('main', { class: isStale ? 'stale' : '' }, [
         h(Overview, snapshot),
         h(Processes, snapshot),
         h(RulesTable, snapshot),
-      ),
-  );
+      ]),
+  ]);
 }
 
 async function run(id: string, label: string): Promise<void> {

@@ -23,34 +23,23 @@ export function Overview(snapshot: Snapshot) {
   const store = { server: from === 'redis' ? 'Redis' : 'Memory of this process', state: 'closed' } as const;
   const part = ([name]: (typeof SHARES)[number]) =>
     h('span', { class: name, style: { flexGrow: String(shares[name]) }, hidden: shares[name] === 0 });
-  return h(
-    'section',
-    { class: 'overview', 'aria-label': 'All rules' },
+  const figures = SHARES.map(([name, text]) => pair(text, percent(shares[name]), name));
+  return h('section', { class: 'overview', 'aria-label': 'All rules' }, [
     h(Traffic, snapshot),
-    h(
-      'section',
-      { class: 'card', 'aria-labelledby': 'decisions-title' },
+    h('section', { class: 'card', 'aria-labelledby': 'decisions-title' }, [
       h('h2', { id: 'decisions-title' }, 'Decisions'),
-      h(
-        'dl',
-        { class: 'pairs' },
+      h('dl', { class: 'pairs' }, [
         pair('Median', latency ? milliseconds(latency.p50) : '–'),
         pair('99th percentile', latency ? milliseconds(latency.p99) : '–'),
-      ),
+      ]),
       h('div', { class: 'shares-bar', 'aria-hidden': true }, SHARES.map(part)),
-      h(
-        'dl',
-        { class: 'pairs' },
-        SHARES.map(([name, text]) => pair(text, percent(shares[name]), name)),
-      ),
-    ),
-    h(
-      'section',
-      { class: 'card', 'aria-labelledby': 'store-title' },
+      h('dl', { class: 'pairs' }, figures),
+    ]),
+    h('section', { class: 'card', 'aria-labelledby': 'store-title' }, [
       h('h2', { id: 'store-title' }, 'Store'),
       h('ul', { class: 'plain' }, (servers.length > 0 ? servers : [store]).map(serverItem)),
-    ),
-  );
+    ]),
+  ]);
 }
 
 function Traffic(snapshot: Snapshot) {
@@ -62,26 +51,20 @@ function Traffic(snapshot: Snapshot) {
     recent.reduce((sum, each) => sum + of(each), 0) / Math.max(RECENT, recent.length);
   const [allowed, denied] = [mean((each) => each.allowed), mean((each) => each.denied)];
   const share = denied / Math.max(allowed + denied, Number.MIN_VALUE);
-  return h(
-    'section',
-    { class: 'card traffic', 'aria-labelledby': 'traffic-title' },
-    h(
-      'div',
-      { class: 'card-head' },
+  return h('section', { class: 'card traffic', 'aria-labelledby': 'traffic-title' }, [
+    h('div', { class: 'card-head' }, [
       h('h2', { id: 'traffic-title' }, 'Requests per second'),
       allUntil !== null && h('p', null, `all processes until ${clock(allUntil)}`),
       h('p', { id: 'reading' }, reading),
-    ),
-    h(
-      'dl',
-      { class: 'totals' },
+    ]),
+    h('dl', { class: 'totals' }, [
       pair('Allowed', rate(allowed), 'allowed', 'total-allowed'),
       pair('Denied', rate(denied), denied > 0 ? 'denied active' : 'denied', 'total-denied'),
       pair('Share denied', percent(share)),
-    ),
+    ]),
     h(TrafficChart, { ...chart, gaps, items: seconds, span: LAST_MINUTES }),
     h(TrafficChart, { ...chart, items: minutes, span: LAST_HOUR }),
-  );
+  ]);
 }
 
 function pair(term: string, value: string, kind?: string, id?: string) {
@@ -90,11 +73,9 @@ function pair(term: string, value: string, kind?: string, id?: string) {
 
 function serverItem({ server, state }: Snapshot['servers'][number]) {
   const text = h('span', { class: 'state' }, STATES[state]);
-  return h(
-    'li',
-    { key: server, class: state },
+  return h('li', { key: server, class: state }, [
     h('span', { class: 'dot' }),
     clientText(server || 'Redis'),
     text,
-  );
+  ]);
 }

@@ -23,14 +23,10 @@ export function Problems({ snapshot }: { snapshot: Snapshot | undefined }) {
   const silent = processes.filter(({ silentSince }) => silentSince !== null);
   const item = (text: string, of: readonly string[]) =>
     h('li', { key: text }, of.length > 0 && [clientText(named(of)), ': '], visible(text));
-  return h(
-    'div',
-    { id: 'problems', role: 'status', hidden: problems.length + silent.length === 0 },
-    h('ul', { tabIndex: 0, 'aria-label': 'Problems' }, [
-      ...(silent.length > 0 ? [item(silentText(snapshot!, silent), [])] : []),
-      ...problems.map(({ text, processes: of }) => item(text, of)),
-    ]),
-  );
+  const items = problems.map(({ text, processes: of }) => item(text, of));
+  if (silent.length > 0) items.unshift(item(silentText(snapshot!, silent), []));
+  const list = h('ul', { tabIndex: 0, 'aria-label': 'Problems' }, items);
+  return h('div', { id: 'problems', role: 'status', hidden: items.length === 0 }, list);
 }
 
 function named(processes: readonly string[]): string {
@@ -63,19 +59,12 @@ export function Processes(snapshot: Snapshot) {
     (one, other) => troubleOf(other) - troubleOf(one) || (nameOf(one) < nameOf(other) ? -1 : 1),
   );
   const heads = HEADS.map((head) => (head === 'Redis' && from === 'memory' ? 'Store' : head));
-  return h(
-    'section',
-    { class: 'card processes', 'aria-labelledby': 'processes-title' },
+  const rows = sorted.map((each) => processRow(each, newest));
+  const scrolled = { class: 'scrolled', tabIndex: 0, role: 'region', 'aria-labelledby': 'processes-title' };
+  return h('section', { class: 'card processes', 'aria-labelledby': 'processes-title' }, [
     h('h2', { id: 'processes-title' }, totalOf(snapshot)),
-    h(
-      'div',
-      { class: 'scrolled', tabIndex: 0, role: 'region', 'aria-labelledby': 'processes-title' },
-      table(
-        { caption: 'Processes', heads },
-        sorted.map((each) => processRow(each, newest)),
-      ),
-    ),
-  );
+    h('div', scrolled, table({ caption: 'Processes', heads }, rows)),
+  ]);
 }
 
 function processRow(process: SnapshotProcess, newest: number) {

@@ -16,34 +16,24 @@ export function RuleDetails({ rule, snapshot }: { rule: SnapshotRule; snapshot: 
   const { live, readOnly } = snapshot;
   const name = visible(rule.rule);
   const [list, routes] = useSteadyList(routesOf(rule), ({ route }) => route);
+  const ofFields = { caption: `Fields of ${name}`, heads: ['Field', 'Value', 'From'] };
+  const heads = ['Route', 'Allowed/s', 'Denied/s'];
+  const ofRoutes = { caption: `Routes of ${name}`, heads, figures: [1, 3] as const, list };
   const texts = [changeText(rule), trialText(rule)];
-  return h(
-    'div',
-    { class: 'details' },
-    h(
-      'div',
-      { class: 'tools' },
+  return h('div', { class: 'details' }, [
+    h('div', { class: 'tools' }, [
       rule.editable && button('Edit', () => openEditor(rule), { 'aria-label': `Edit ${name}` }),
       live &&
         button('History', () => openHistory(readOnly, rule.rule), { 'aria-label': `History of ${name}` }),
       texts.map((text) => h('p', { class: 'change' }, text)),
       rule.exceptions > 0 &&
         button(`Exceptions of ${counted(rule.exceptions, 'subject')}`, () => openFinder(snapshot)),
-    ),
+    ]),
     h(RuleHour, { rule, snapshot }),
     h(Subjects, { ...rule, readOnly }),
-    titled(
-      'Fields',
-      table({ caption: `Fields of ${name}`, heads: ['Field', 'Value', 'From'] }, rule.fields.map(fieldRow)),
-    ),
-    titled(
-      'Routes',
-      table(
-        { caption: `Routes of ${name}`, heads: ['Route', 'Allowed/s', 'Denied/s'], figures: [1, 3], list },
-        routes.map(routeRow),
-      ),
-    ),
-  );
+    titled('Fields', table(ofFields, rule.fields.map(fieldRow))),
+    titled('Routes', table(ofRoutes, routes.map(routeRow))),
+  ]);
 }
 
 function fieldRow({ name, value, from, live }: SnapshotField) {

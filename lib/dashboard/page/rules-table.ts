@@ -35,6 +35,7 @@ export function RulesTable(snapshot: Snapshot) {
     : live
       ? ''
       : 'Limits can be edited here when the module has liveRules.';
+  const none = rules.length === 0 ? 'The application has no rules yet.' : 'No rule matches.';
   const direction = order === 'rule' ? 'ascending' : 'descending';
   const head = ([name, text, kind]: (typeof COLUMNS)[number]) =>
     h(
@@ -42,12 +43,9 @@ export function RulesTable(snapshot: Snapshot) {
       { scope: 'col', class: kind, 'aria-sort': name === order ? direction : undefined },
       button(text, () => setOrder(name)),
     );
-  return h(
-    'section',
-    { class: 'card rules', 'aria-labelledby': 'rules-title' },
-    h(
-      'div',
-      { class: 'card-head' },
+  const heads = h('tr', null, COLUMNS.map(head), h('th', { scope: 'col', class: 'trend' }, 'Last minute'));
+  return h('section', { class: 'card rules', 'aria-labelledby': 'rules-title' }, [
+    h('div', { class: 'card-head' }, [
       h('h2', { id: 'rules-title' }, 'Rules'),
       h('p', null, note),
       h('input', {
@@ -59,24 +57,14 @@ export function RulesTable(snapshot: Snapshot) {
         value: filter,
         onInput: ({ currentTarget }) => setFilter(currentTarget.value),
       }),
-    ),
-    h(
-      'table',
-      { id: 'rules', ref: table, tabIndex: -1 },
+    ]),
+    h('table', { id: 'rules', ref: table, tabIndex: -1 }, [
       h('caption', { class: 'hidden' }, 'Rules with requests per second, mean of the last ten seconds'),
-      h(
-        'thead',
-        null,
-        h('tr', null, COLUMNS.map(head), h('th', { scope: 'col', class: 'trend' }, 'Last minute')),
-      ),
+      h('thead', null, heads),
       shown.map((rule) => h(RuleRows, { key: rule.rule, rule, snapshot })),
-    ),
-    h(
-      'p',
-      { id: 'no-rules', hidden: shown.length > 0 },
-      rules.length === 0 ? 'The application has no rules yet.' : 'No rule matches.',
-    ),
-  );
+    ]),
+    h('p', { id: 'no-rules', hidden: shown.length > 0 }, none),
+  ]);
 }
 
 /** A rule of the table: a row of figures, and a row of details while it is expanded. */
@@ -96,17 +84,12 @@ function RuleRows({ rule, snapshot }: { rule: SnapshotRule; snapshot: Snapshot }
     figure(would > 0 || rule.shadow ? rate(would) : '–', would > 0 ? 'would active' : 'would'),
     h('td', { class: 'trend' }, h(Sparkline, { at: snapshot.at, seconds: rule.seconds })),
   ];
-  const details = isExpanded && h(RuleDetails, { rule, snapshot });
-  return h(
-    'tbody',
-    { class: isExpanded ? 'expanded' : '' },
+  const content = isExpanded && h(RuleDetails, { rule, snapshot });
+  const details = h('td', { colSpan: COLUMNS.length + 1 }, content);
+  return h('tbody', { class: isExpanded ? 'expanded' : '' }, [
     row(h('span', { class: 'rule' }, name, h('span', { class: 'summary' }, summaryOf(rule))), cells),
-    h(
-      'tr',
-      { id, class: 'details-row', hidden: !isExpanded },
-      h('td', { colSpan: COLUMNS.length + 1 }, details),
-    ),
-  );
+    h('tr', { id, class: 'details-row', hidden: !isExpanded }, details),
+  ]);
 }
 
 /** The limit in one line, such as `100 per 1m · gcra`. */

@@ -1,12 +1,10 @@
 import { h } from 'preact';
 import type { SnapshotRule, SnapshotSubject } from '../snapshot.js';
-import { report } from './announcements.js';
-import { confirm, reasonField } from './dialog.js';
+import { confirm, reasonField, type FormTexts } from './dialog.js';
 import { button, clientText, figure, operationsHead, row, table } from './elements.js';
 import { visible } from './visible-text.js';
 import { count } from './figures.js';
 import { named, useName } from './names.js';
-import { post } from './request.js';
 import { useSteadyList } from './steady-list.js';
 
 const BLOCKS: Readonly<Record<string, string>> = { '10m': '10 minutes', '1h': '1 hour', '1d': '1 day' };
@@ -15,23 +13,13 @@ const BLOCKS: Readonly<Record<string, string>> = { '10m': '10 minutes', '1h': '1
 export function Subjects({ rule, top, readOnly }: SnapshotRule & { readOnly: boolean }) {
   const [list, shown] = useSteadyList(top, ({ id }) => id);
   const heads = ['Subject', 'Denied', 'Permits left', operationsHead(readOnly)];
-  return h(
-    'section',
-    { class: 'top' },
+  const caption = `Subjects that ${visible(rule)} denied most`;
+  const rows = shown.map((subject) => h(Row, { key: subject.id, rule, subject, readOnly }));
+  return h('section', { class: 'top' }, [
     h('h3', null, 'Most denied subjects'),
     h('p', { class: 'empty', hidden: top.length > 0 }, 'None in the last ten minutes.'),
-    table(
-      {
-        caption: `Subjects that ${visible(rule)} denied most`,
-        heads,
-        figures: [1, 3],
-        list,
-        class: 'subjects',
-        hidden: top.length === 0,
-      },
-      shown.map((subject) => h(Row, { key: subject.id, rule, subject, readOnly })),
-    ),
-  );
+    table({ caption, heads, figures: [1, 3], list, class: 'subjects', hidden: top.length === 0 }, rows),
+  ]);
 }
 
 function Row({ rule, subject, readOnly }: { rule: string; subject: SnapshotSubject; readOnly: boolean }) {
@@ -57,21 +45,17 @@ interface Operations {
 /** The cell with the operations on a subject. */
 export function SubjectOperations(subject: Operations) {
   const label = (operation: string) => ({ 'aria-label': `${operation} ${subject.name}` });
-  return h(
-    'td',
-    { class: 'operations' },
+  return h('td', { class: 'operations' }, [
     button('Reset', () => reset(subject), label('Reset')),
     button('Block', () => block(subject), label('Block')),
-  );
+  ]);
 }
 
 function reset({ rule, id, name, changed }: Operations): void {
   const text = h('p', null, named(name, rule), ' gets all its permits back, and a block of it ends.');
-  confirm('Reset the subject?', text, 'Reset', async () => {
-    await post('subjects/reset', { rule, subject: id });
-    report(`${name} of rule ${visible(rule)} was reset.`);
-    await changed?.();
-  });
+  const done = `${name} of rule ${visible(rule)} was reset.`;
+  const body = { rule, subject: id };
+  confirm('Reset the subject?', text, 'Reset', { path: 'subjects/reset', body, done, changed });
 }
 
 function block({ rule, id, name, changed }: Operations): void {
@@ -81,9 +65,8 @@ function block({ rule, id, name, changed }: Operations): void {
     h('label', { class: 'field' }, h('span', null, 'For'), h('select', { name: 'expires' }, lengths)),
     reasonField(),
   ];
-  confirm('Block the subject?', content, 'Block', async ({ expires, reason }) => {
-    await post('subjects/block', { rule, subject: id, expires, ...(reason && { reason }) });
-    report(`${name} of rule ${visible(rule)} is blocked for ${BLOCKS[expires!]!}.`);
-    await changed?.();
-  });
+  const done = ({ expires }: FormTexts) =>
+    `${name} of rule ${visible(rule)} is blocked for ${BLOCKS[expires!]!}.`;
+  const body = { rule, subject: id };
+  confirm('Block the subject?', content, 'Block', { path: 'subjects/block', body, done, changed });
 }
