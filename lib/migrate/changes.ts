@@ -1,4 +1,5 @@
 import type * as TsMorph from 'ts-morph';
+import { Node, SyntaxKind } from './ts-morph.js';
 
 /** Calls that only read the objects which they are given. */
 const READERS =
@@ -8,14 +9,14 @@ const MUTATORS = /^(push|unshift|splice|pop|shift|sort|reverse|fill|copyWithin)$
 
 const ASSIGNMENT = /^(?![=!<>]=)\S*=$/;
 
-const changes = new WeakMap<TsMorph.Project, ReadonlySet<TsMorph.Node>>();
+const changes = new WeakMap<TsMorph.Project, ReadonlySet<Node>>();
 
 /** Whether the program changes a variable, or the object whose property a node is, after its definition. */
-export function isChanged(m: typeof TsMorph, node: TsMorph.Node): boolean {
+export function isChanged(node: Node): boolean {
   const project = node.getProject();
-  const found = changes.get(project) ?? changesIn(m, project);
+  const found = changes.get(project) ?? changesIn(project);
   changes.set(project, found);
-  const root = rootOf(m, node);
+  const root = rootOf(node);
   return root !== undefined && found.has(root);
 }
 
@@ -24,14 +25,14 @@ export function isTest(file: TsMorph.SourceFile): boolean {
   return /[.-](spec|test)\.[cm]?ts$/.test(file.getFilePath());
 }
 
-function changesIn(m: typeof TsMorph, project: TsMorph.Project): ReadonlySet<TsMorph.Node> {
+function changesIn(project: TsMorph.Project): ReadonlySet<Node> {
   const files = project.getSourceFiles().filter((file) => !file.isInNodeModules() && !isTest(file));
-  const targets = files.flatMap((file) => file.getDescendants().flatMap((node) => targetsOf(m, node)));
-  return new Set(targets.flatMap((target) => rootOf(m, target) ?? []));
+  const targets = files.flatMap((file) => file.getDescendants().flatMap((node) => targetsOf(node)));
+  return new Set(targets.flatMap((target) => rootOf(target) ?? []));
 }
 
 /** The expressions that a node changes, or passes to a function that may change them. */
-function targetsOf({ Node, SyntaxKind }: typeof TsMorph, node: TsMorph.Node): TsMorph.Node[] {
+function targetsOf(node: Node): Node[] {
   if (Node.isBinaryExpression(node))
     return ASSIGNMENT.test(node.getOperatorToken().getText()) ? [node.getLeft()] : [];
   if (Node.isPrefixUnaryExpression(node) || Node.isPostfixUnaryExpression(node)) {
@@ -47,15 +48,14 @@ function targetsOf({ Node, SyntaxKind }: typeof TsMorph, node: TsMorph.Node): Ts
     ...node.getArguments().filter((each) => isObject(each)),
   ];
 
-  function isObject(each: TsMorph.Node): boolean {
+  function isObject(each: Node): boolean {
     const isName = Node.isIdentifier(each) || Node.isPropertyAccessExpression(each);
     return isName && each.getType().isObject() && each.getType().getCallSignatures().length === 0;
   }
 }
 
 /** The declaration of the variable or class whose value, or property at any depth, a node is. */
-function rootOf(m: typeof TsMorph, node: TsMorph.Node): TsMorph.Node | undefined {
-  const { Node } = m;
+function rootOf(node: Node): Node | undefined {
   let root = node;
   while (
     Node.isPropertyAccessExpression(root) ||
@@ -70,5 +70,5 @@ function rootOf(m: typeof TsMorph, node: TsMorph.Node): TsMorph.Node | undefined
   const [declaration] = (symbol?.getAliasedSymbol() ?? symbol)?.getDeclarations() ?? [];
   const value = Node.isVariableDeclaration(declaration) ? declaration.getInitializer() : undefined;
   const isAlias = Node.isIdentifier(value) || Node.isPropertyAccessExpression(value);
-  return (isAlias && value.getType().isObject() ? rootOf(m, value) : undefined) ?? declaration;
+  return (isAlias && value.getType().isObject() ? rootOf(value) : undefined) ?? declaration;
 }

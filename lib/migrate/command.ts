@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type * as TsMorph from 'ts-morph';
 import { migrate, wrong } from './migrate.js';
+import { useTsMorph } from './ts-morph.js';
 
 /** ts-morph has the TypeScript compiler in it, which is too large for a dependency of an application. */
 const VERSION = '^28.0.0';
@@ -48,7 +49,8 @@ function install(folder: string): string {
  */
 export async function migrateCommand(args: readonly string[]): Promise<{ text: string; isSame: boolean }> {
   const { dryRun, force, paths } = read(args);
-  const { lines, isSame } = await migrate(await loadTsMorph(), paths[0] ?? '.', { dryRun, force });
+  useTsMorph(await loadTsMorph());
+  const { lines, isSame } = await migrate(paths[0] ?? '.', { dryRun, force });
   return { text: lines.join('\n'), isSame };
 }
 

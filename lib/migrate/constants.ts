@@ -1,5 +1,6 @@
 import type * as TsMorph from 'ts-morph';
 import { isChanged } from './changes.js';
+import { Node } from './ts-morph.js';
 
 type Constant = string | number | boolean;
 
@@ -19,12 +20,10 @@ export const HELPERS: Readonly<Record<string, number>> = {
  * @param helperOf returns the name of throttler's helper that a node is
  */
 export function valueOf(
-  m: typeof TsMorph,
-  node: TsMorph.Node | undefined,
-  helperOf: (node: TsMorph.Node) => string | undefined = () => undefined,
+  node: Node | undefined,
+  helperOf: (node: Node) => string | undefined = () => undefined,
 ): Constant | undefined {
-  const { Node } = m;
-  const read = (each: TsMorph.Node | undefined): Constant | undefined => valueOf(m, each, helperOf);
+  const read = (each: Node | undefined): Constant | undefined => valueOf(each, helperOf);
   if (Node.isStringLiteral(node) || Node.isNoSubstitutionTemplateLiteral(node)) return node.getLiteralText();
   if (Node.isNumericLiteral(node)) return node.getLiteralValue();
   if (Node.isTrueLiteral(node) || Node.isFalseLiteral(node)) return Node.isTrueLiteral(node);
@@ -52,17 +51,16 @@ export function valueOf(
     return typeof count === 'number' ? count * (HELPERS[helper!] ?? NaN) : undefined;
   }
   if (!Node.isIdentifier(node) && !Node.isPropertyAccessExpression(node)) return undefined;
-  if (isChanged(m, node)) return undefined;
+  if (isChanged(node)) return undefined;
   const type = node.getType();
   if (type.isStringLiteral() || type.isNumberLiteral()) return type.getLiteralValue() as Constant;
   if (type.isEnumLiteral()) return type.getLiteralValue() as Constant | undefined;
-  return read(definitionOf(m, node));
+  return read(definitionOf(node));
 }
 
 /** Returns the expression that a constant, or a property of a constant object, is defined by and keeps. */
-export function definitionOf(m: typeof TsMorph, node: TsMorph.Node): TsMorph.Node | undefined {
-  const { Node } = m;
-  if (isChanged(m, node)) return undefined;
+export function definitionOf(node: Node): Node | undefined {
+  if (isChanged(node)) return undefined;
   const name = Node.isPropertyAccessExpression(node) ? node.getNameNode() : node;
   const symbol = name.getSymbol();
   for (const each of (symbol?.getAliasedSymbol() ?? symbol)?.getDeclarations() ?? []) {
@@ -78,12 +76,8 @@ export function definitionOf(m: typeof TsMorph, node: TsMorph.Node): TsMorph.Nod
 }
 
 /** Returns the object literal that a node is, or that it is the name of. */
-export function objectAt(
-  m: typeof TsMorph,
-  node: TsMorph.Node | undefined,
-): TsMorph.ObjectLiteralExpression | undefined {
-  const { Node } = m;
-  let found = Node.isObjectLiteralExpression(node) ? node : node && definitionOf(m, node);
+export function objectAt(node: Node | undefined): TsMorph.ObjectLiteralExpression | undefined {
+  let found = Node.isObjectLiteralExpression(node) ? node : node && definitionOf(node);
   while (Node.isAsExpression(found) || Node.isSatisfiesExpression(found)) found = found.getExpression();
   return Node.isObjectLiteralExpression(found) ? found : undefined;
 }

@@ -3,28 +3,29 @@ import { objectAt } from './constants.js';
 import { durationFor, MARK, type Source } from './source.js';
 import { fieldsOf, objectOf, valuesOf } from './rules.js';
 import { isMetadataKey } from './throttlers.js';
+import { Node, SyntaxKind } from './ts-morph.js';
 
 const BY_HAND = 'write @RateLimit, one for each throttler';
 
 /** Rewrites `@Throttle` and `@SkipThrottle`, also where a function composes decorators. */
 export function migrateDecorators(source: Source): void {
-  const { m, file } = source;
-  for (const call of file.getDescendantsOfKind(m.SyntaxKind.CallExpression)) {
+  const { file } = source;
+  for (const call of file.getDescendantsOfKind(SyntaxKind.CallExpression)) {
     if (call.wasForgotten()) continue;
     const name = call.getExpression();
     const isThrottle = source.is(name, 'Throttle');
     if (!isThrottle && !source.is(name, 'SkipThrottle')) continue;
     const calls = isThrottle ? throttle(source, call) : skip(source, call);
-    const decorator = call.getParentIfKind(m.SyntaxKind.Decorator);
+    const decorator = call.getParentIfKind(SyntaxKind.Decorator);
     if (typeof calls === 'string') source.mark(decorator ?? call, calls);
     else if (decorator) replace(decorator, calls);
-    else if (calls.length === 1 || isListed(source, call)) call.replaceWithText(calls.join(', '));
+    else if (calls.length === 1 || isListed(call)) call.replaceWithText(calls.join(', '));
     else call.replaceWithText(`${source.need('applyDecorators', '@nestjs/common')}(${calls.join(', ')})`);
   }
   for (const each of file.getDescendants()) {
-    if (each.wasForgotten() || each.getFirstAncestorByKind(m.SyntaxKind.ImportDeclaration)) continue;
-    const isKey = isMetadataKey(m, each);
-    const isName = m.Node.isIdentifier(each);
+    if (each.wasForgotten() || each.getFirstAncestorByKind(SyntaxKind.ImportDeclaration)) continue;
+    const isKey = isMetadataKey(each);
+    const isName = Node.isIdentifier(each);
     if (!isKey && !(isName && ['Throttle', 'SkipThrottle'].some((name) => source.is(each, name)))) continue;
     if (each.getFirstAncestor((node) => node.getText().startsWith(`${MARK}(`))) continue;
     const what = isKey ? "a key of throttler's metadata" : 'a decorator of throttler that is not called here';
@@ -44,10 +45,10 @@ function replace(decorator: TsMorph.Decorator, [first, ...others]: readonly stri
 }
 
 /** Whether a call is an argument or an element, beside which there may be others. */
-function isListed({ m }: Source, call: TsMorph.CallExpression): boolean {
+function isListed(call: TsMorph.CallExpression): boolean {
   const parent = call.getParent();
-  if (m.Node.isArrayLiteralExpression(parent)) return true;
-  return m.Node.isCallExpression(parent) && parent.getExpression() !== call;
+  if (Node.isArrayLiteralExpression(parent)) return true;
+  return Node.isCallExpression(parent) && parent.getExpression() !== call;
 }
 
 /** Returns one `RateLimit` for each throttler, or why it is left alone. */
@@ -72,14 +73,12 @@ function throttle(source: Source, call: TsMorph.CallExpression): string[] | stri
 }
 
 /** Returns the values of an object literal, or of a constant that is one and reads no other name. */
-function literalOf(source: Source, node: TsMorph.Node | undefined): Map<string, TsMorph.Node> | undefined {
-  const object = objectAt(source.m, node);
+function literalOf(source: Source, node: Node | undefined): Map<string, Node> | undefined {
+  const object = objectAt(node);
   if (!object) return undefined;
   const isAlone = object
-    .getDescendantsOfKind(source.m.SyntaxKind.Identifier)
-    .every(
-      (each) => source.m.Node.isPropertyAssignment(each.getParent()) || source.helperOf(each) !== undefined,
-    );
+    .getDescendantsOfKind(SyntaxKind.Identifier)
+    .every((each) => Node.isPropertyAssignment(each.getParent()) || source.helperOf(each) !== undefined);
   return object === node || isAlone ? valuesOf(source, object) : undefined;
 }
 

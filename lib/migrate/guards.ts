@@ -1,6 +1,7 @@
 import type * as TsMorph from 'ts-morph';
 import type { Source } from './source.js';
 import { isBranch } from './throttlers.js';
+import { Node, SyntaxKind } from './ts-morph.js';
 
 /** The name that `getRequestResponse` gets: the guard refuses hooks of throttler, which nothing calls. */
 const REQUEST_OF = 'requestOf';
@@ -26,19 +27,21 @@ const OTHERS: Readonly<Record<string, string>> = {
 
 /** Rewrites subclasses of throttler's guard, its exception, and its registration. */
 export function migrateGuards(source: Source): void {
-  const { m, file } = source;
+  const { file } = source;
   for (const type of file.getClasses()) {
     if (source.is(type.getExtends()?.getExpression(), 'ThrottlerGuard')) migrateGuard(source, type);
   }
   migrateProviders(source);
   migrateExceptions(source);
   const guard = source.localName('ThrottlerGuard');
-  for (const each of file.getDescendantsOfKind(m.SyntaxKind.Identifier)) {
+  for (const each of file.getDescendantsOfKind(SyntaxKind.Identifier)) {
     if (each.wasForgotten() || each.getText() !== guard) continue;
-    if (!each.getFirstAncestorByKind(m.SyntaxKind.ImportDeclaration))
+    if (!each.getFirstAncestorByKind(SyntaxKind.ImportDeclaration))
       each.replaceWithText(source.need('RateLimitGuard'));
   }
 }
+
+type Member = TsMorph.ClassInstancePropertyTypes | TsMorph.MethodDeclaration;
 
 function migrateGuard(source: Source, type: TsMorph.ClassDeclaration): void {
   const members = [...type.getMethods(), ...type.getProperties()];
@@ -59,17 +62,13 @@ function rename(source: Source, type: TsMorph.ClassDeclaration, member: TsMorph.
   if (member.getText().includes('super.'))
     return source.mark(member, 'getRequestResponse: it calls `super`; find the request of the context');
   member.setHasOverrideKeyword(false);
-  for (const each of type.getDescendantsOfKind(source.m.SyntaxKind.Identifier)) {
+  for (const each of type.getDescendantsOfKind(SyntaxKind.Identifier)) {
     if (each.getText() === 'getRequestResponse') each.replaceWithText(REQUEST_OF);
   }
 }
 
-function migrateTracker(
-  source: Source,
-  type: TsMorph.ClassDeclaration,
-  member: TsMorph.ClassInstancePropertyTypes | TsMorph.MethodDeclaration,
-): void {
-  if (!source.m.Node.isMethodDeclaration(member)) return source.mark(member, 'getTracker: write `subjectOf`');
+function migrateTracker(source: Source, type: TsMorph.ClassDeclaration, member: Member): void {
+  if (!Node.isMethodDeclaration(member)) return source.mark(member, 'getTracker: write `subjectOf`');
   const [request, context] = member.getParameters();
   const requestName = request?.getNameNode().getText();
   const contextName = context?.getName() ?? 'context';
@@ -82,23 +81,19 @@ function migrateTracker(
       : `${contextName}.switchToHttp().getRequest()`;
     member.insertStatements(0, `const ${requestName} = ${found};`);
   }
-  for (const call of member.getDescendantsOfKind(source.m.SyntaxKind.CallExpression)) {
+  for (const call of member.getDescendantsOfKind(SyntaxKind.CallExpression)) {
     if (call.wasForgotten() || call.getExpression().getText() !== 'super.getTracker') continue;
-    (call.getParentIfKind(source.m.SyntaxKind.AwaitExpression) ?? call).replaceWithText('undefined');
+    (call.getParentIfKind(SyntaxKind.AwaitExpression) ?? call).replaceWithText('undefined');
   }
   member.removeReturnType();
   member.getNameNode().replaceWithText('subjectOf');
   override(member);
 }
 
-function migrateDenial(
-  source: Source,
-  member: TsMorph.ClassInstancePropertyTypes | TsMorph.MethodDeclaration,
-): void {
-  const { m } = source;
-  const detail = m.Node.isMethodDeclaration(member) ? member.getParameters()[1] : undefined;
-  const uses = detail ? usesOf(source, member, detail) : [];
-  const isPlain = m.Node.isMethodDeclaration(member) && uses.every((use) => use !== undefined);
+function migrateDenial(source: Source, member: Member): void {
+  const detail = Node.isMethodDeclaration(member) ? member.getParameters()[1] : undefined;
+  const uses = detail ? usesOf(member, detail) : [];
+  const isPlain = Node.isMethodDeclaration(member) && uses.every((use) => use !== undefined);
   const callsSuper = /super\.(throwThrottlingException|getErrorMessage)|this\.getErrorMessage/.test(
     member.getText(),
   );
@@ -116,21 +111,20 @@ function migrateDenial(
 
 /** Returns where the detail of a denial is read; `undefined` for a use that has no counterpart. */
 function usesOf(
-  { m }: Source,
-  member: TsMorph.Node,
+  member: Node,
   detail: TsMorph.ParameterDeclaration,
 ): (TsMorph.PropertyAccessExpression | undefined)[] {
   return member
-    .getDescendantsOfKind(m.SyntaxKind.Identifier)
+    .getDescendantsOfKind(SyntaxKind.Identifier)
     .filter((each) => each.getText() === detail.getName() && each.getParent() !== detail)
     .map((each) => {
       const parent = each.getParent();
-      const isRead = m.Node.isPropertyAccessExpression(parent) && Object.hasOwn(DETAILS, parent.getName());
+      const isRead = Node.isPropertyAccessExpression(parent) && Object.hasOwn(DETAILS, parent.getName());
       return isRead ? parent : undefined;
     });
 }
 
-function override(member: TsMorph.ClassInstancePropertyTypes | TsMorph.MethodDeclaration): void {
+function override(member: Member): void {
   const it = member as TsMorph.MethodDeclaration;
   it.setScope('protected' as TsMorph.Scope);
   it.setHasOverrideKeyword(true);
@@ -138,11 +132,11 @@ function override(member: TsMorph.ClassInstancePropertyTypes | TsMorph.MethodDec
 
 /** Removes the APP_GUARD of throttler: the module registers its own. */
 function migrateProviders(source: Source): void {
-  const { m, file } = source;
-  for (const each of file.getDescendantsOfKind(m.SyntaxKind.ObjectLiteralExpression)) {
+  const { file } = source;
+  for (const each of file.getDescendantsOfKind(SyntaxKind.ObjectLiteralExpression)) {
     if (each.wasForgotten() || !isGuardProvider(source, each)) continue;
-    const list = each.getParentIfKind(m.SyntaxKind.ArrayLiteralExpression);
-    if (!list || list.getFirstAncestor((node) => isBranch(source, node))) {
+    const list = each.getParentIfKind(SyntaxKind.ArrayLiteralExpression);
+    if (!list || list.getFirstAncestor((node) => isBranch(node))) {
       source.mark(
         each,
         "the provider of throttler's guard: remove it, since the module registers its own guard",
@@ -150,16 +144,16 @@ function migrateProviders(source: Source): void {
       continue;
     }
     list.removeElement(each);
-    const property = list.getParentIfKind(m.SyntaxKind.PropertyAssignment);
+    const property = list.getParentIfKind(SyntaxKind.PropertyAssignment);
     if (list.getElements().length === 0 && property?.getName() === 'providers') property.remove();
   }
 }
 
 /** Whether an object is `{ provide: APP_GUARD, useClass: ThrottlerGuard }`. */
 export function isGuardProvider(source: Source, object: TsMorph.ObjectLiteralExpression): boolean {
-  const valueOf = (name: string): TsMorph.Node | undefined => {
+  const valueOf = (name: string): Node | undefined => {
     const property = object.getProperty(name);
-    return source.m.Node.isPropertyAssignment(property) ? property.getInitializer() : undefined;
+    return Node.isPropertyAssignment(property) ? property.getInitializer() : undefined;
   };
   const guard = valueOf('useClass') ?? valueOf('useExisting');
   return valueOf('provide')?.getText() === 'APP_GUARD' && source.is(guard, 'ThrottlerGuard');
@@ -167,17 +161,17 @@ export function isGuardProvider(source: Source, object: TsMorph.ObjectLiteralExp
 
 /** `throw new ThrottlerException(message)` is an HttpException; elsewhere the class is that of a denial. */
 function migrateExceptions(source: Source): void {
-  const { m, file } = source;
+  const { file } = source;
   const name = source.localName('ThrottlerException');
   if (name === undefined) return;
-  for (const each of file.getDescendantsOfKind(m.SyntaxKind.NewExpression)) {
+  for (const each of file.getDescendantsOfKind(SyntaxKind.NewExpression)) {
     if (each.wasForgotten() || each.getExpression().getText() !== name) continue;
     const message = each.getArguments()[0]?.getText() ?? "'ThrottlerException: Too Many Requests'";
     each.replaceWithText(`new ${source.need('HttpException', '@nestjs/common')}(${message}, 429)`);
   }
-  for (const each of file.getDescendantsOfKind(m.SyntaxKind.Identifier)) {
+  for (const each of file.getDescendantsOfKind(SyntaxKind.Identifier)) {
     if (each.wasForgotten() || each.getText() !== name) continue;
-    if (each.getFirstAncestorByKind(m.SyntaxKind.ImportDeclaration)) continue;
+    if (each.getFirstAncestorByKind(SyntaxKind.ImportDeclaration)) continue;
     source.leave(
       each,
       `${name}: is RateLimitExceededException now; set registerFilter: false if your filter sends the response`,

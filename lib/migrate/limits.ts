@@ -11,11 +11,11 @@ import {
   guardsOf,
   isCalled,
   mapOf,
-  objectsIn,
   rootsOf,
   throttlersOf,
   type Decoration,
 } from './throttlers.js';
+import { Node, SyntaxKind } from './ts-morph.js';
 
 /** The decorators of handlers, and those of limits, which stand on handlers. */
 const HANDLERS =
@@ -64,7 +64,9 @@ export function limitsBefore(sources: readonly Source[]): RouteLimits {
 export function limitsAfter(sources: readonly Source[]): RouteLimits {
   const roots = rootsOf(sources, 'RateLimitModule');
   const found = roots.flatMap(({ source, call }) => {
-    const objects = [call, ...factoriesOf(source, call)].flatMap((each) => objectsIn(source, each));
+    const objects = [call, ...factoriesOf(source, call)].flatMap((each) =>
+      each.getDescendantsOfKind(SyntaxKind.ObjectLiteralExpression),
+    );
     const values = objects.map((each) => valuesOf(source, each));
     const registersGuard = !values.some((each) => each?.get('registerGuard')?.getText() === 'false');
     const rules = values.flatMap((each) => each?.get('rules') ?? []);
@@ -137,7 +139,7 @@ function routes(
   const found = new Map<string, string>();
   for (const source of sources.filter(({ file }) => !isTest(file))) {
     for (const type of classesIn(source)) {
-      if (source.m.Node.isClassDeclaration(type) && type.isAbstract()) continue;
+      if (Node.isClassDeclaration(type) && type.isAbstract()) continue;
       const lineage = lineageOf(type);
       for (const method of handlersOf(source, lineage)) {
         const places = [...lineage.toReversed(), method].map((place) => decorationsAt(source, place));
@@ -223,11 +225,7 @@ function overlay(limits: Limits, name: string, limit: Limit): void {
 }
 
 /** Reads the limit in the fields of a throttler or a rule. */
-function limitIn(
-  source: Source,
-  values: ReadonlyMap<string, TsMorph.Node> | undefined,
-  window: string,
-): Limit {
+function limitIn(source: Source, values: ReadonlyMap<string, Node> | undefined, window: string): Limit {
   if (!values) return { limit: UNKNOWN, window: UNKNOWN };
   const read = (name: string): number | string => {
     const value = source.valueOf(values.get(name));

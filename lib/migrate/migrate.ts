@@ -8,7 +8,8 @@ import { migrateModules } from './modules.js';
 import { limitsAfter, limitsBefore, type RouteLimits } from './limits.js';
 import { MARK, Source, THROTTLER, type Application } from './source.js';
 import { isTest } from './changes.js';
-import { UNKNOWN, objectsIn, rootsOf, throttlersOf } from './throttlers.js';
+import { UNKNOWN, rootsOf, throttlersOf } from './throttlers.js';
+import { SyntaxKind, tsMorph } from './ts-morph.js';
 
 /** How to migrate. */
 export interface MigrateOptions {
@@ -29,22 +30,18 @@ export interface Migration {
  *
  * @throws Error with `problems` if the path is wrong, or has uncommitted changes
  */
-export async function migrate(
-  m: typeof TsMorph,
-  path: string,
-  { dryRun, force }: MigrateOptions,
-): Promise<Migration> {
+export async function migrate(path: string, { dryRun, force }: MigrateOptions): Promise<Migration> {
   const root = resolve(path);
-  const project = open(m, root);
+  const project = open(root);
   const folder = statSync(root).isDirectory() ? root : dirname(root);
   if (!dryRun && !force) checkCommitted(folder, path);
   project.manipulationSettings.set({
-    quoteKind: m.QuoteKind.Single,
-    indentationText: m.IndentationText.TwoSpaces,
+    quoteKind: tsMorph.QuoteKind.Single,
+    indentationText: tsMorph.IndentationText.TwoSpaces,
   });
   const all = project.getSourceFiles().filter((file) => isWithin(folder, file.getFilePath()));
   const application: Application = { names: undefined, hasGlobalGuard: false, roots: 0 };
-  const sources = all.map((file) => new Source(m, file, application));
+  const sources = all.map((file) => new Source(file, application));
   const found = sources.filter(({ file }) => namesThrottler(file));
   const lines = unreached(project, folder);
   if (found.length + lines.length === 0)
@@ -57,7 +54,7 @@ export async function migrate(
     const before = file.getFullText();
     const isCrlf = before.includes('\r\n');
     project.manipulationSettings.set({
-      newLineKind: isCrlf ? m.NewLineKind.CarriageReturnLineFeed : m.NewLineKind.LineFeed,
+      newLineKind: isCrlf ? tsMorph.NewLineKind.CarriageReturnLineFeed : tsMorph.NewLineKind.LineFeed,
     });
     for (const step of [migrateModules, migrateDecorators, migrateGuards]) step(source);
     source.finish();
@@ -126,12 +123,14 @@ function checkCommitted(folder: string, path: string): void {
   throw wrong(`path: "${path}" has uncommitted changes; commit or stash them, or write --force`);
 }
 
-function open(m: typeof TsMorph, path: string): TsMorph.Project {
+function open(path: string): TsMorph.Project {
   if (!existsSync(path)) throw wrongPath(path, 'a folder or a tsconfig.json that exists');
-  if (!statSync(path).isDirectory()) return projectOf(m, path);
+  if (!statSync(path).isDirectory()) return projectOf(path);
   const config = configAbove(path);
   const settings = { skipAddingFilesFromTsConfig: true };
-  const project = new m.Project(config === undefined ? settings : { ...settings, tsConfigFilePath: config });
+  const project = new tsMorph.Project(
+    config === undefined ? settings : { ...settings, tsConfigFilePath: config },
+  );
   project.addSourceFilesAtPaths(patterns(path, 'ts,mts,cts'));
   return project;
 }
@@ -144,9 +143,9 @@ function configAbove(folder: string): string | undefined {
 }
 
 /** @throws Error with `problems` if the file is not a tsconfig.json */
-function projectOf(m: typeof TsMorph, path: string): TsMorph.Project {
+function projectOf(path: string): TsMorph.Project {
   try {
-    return new m.Project({ tsConfigFilePath: path });
+    return new tsMorph.Project({ tsConfigFilePath: path });
   } catch (error) {
     throw wrongPath(path, 'a folder or a tsconfig.json', (error as Error).message);
   }
@@ -181,7 +180,10 @@ function look(sources: readonly Source[]): Application {
     names: names.length === 0 || names.includes(UNKNOWN) ? undefined : new Set(names),
     hasGlobalGuard: sources.some(
       (source) =>
-        !isTest(source.file) && objectsIn(source, source.file).some((each) => isGuardProvider(source, each)),
+        !isTest(source.file) &&
+        source.file
+          .getDescendantsOfKind(SyntaxKind.ObjectLiteralExpression)
+          .some((each) => isGuardProvider(source, each)),
     ),
   };
 }

@@ -2,6 +2,7 @@ import type * as TsMorph from 'ts-morph';
 import { byHand, fieldsOf, objectOf, textOf, valuesOf } from './rules.js';
 import type { Source } from './source.js';
 import { isTest } from './changes.js';
+import { Node, SyntaxKind } from './ts-morph.js';
 
 /** Both are `skipIf` of a rule, which replaces that of `defaults`. */
 const SKIPS = ['skipIf', 'ignoreUserAgents'];
@@ -17,27 +18,27 @@ const STORAGES =
 
 /** Rewrites `ThrottlerModule.forRoot` and `forRootAsync`, and classes with `createThrottlerOptions`. */
 export function migrateModules(source: Source): void {
-  const { m, file } = source;
-  for (const call of file.getDescendantsOfKind(m.SyntaxKind.CallExpression)) {
+  const { file } = source;
+  for (const call of file.getDescendantsOfKind(SyntaxKind.CallExpression)) {
     if (call.wasForgotten()) continue;
     const callee = call.getExpression();
-    if (!m.Node.isPropertyAccessExpression(callee) || !source.is(callee.getExpression(), 'ThrottlerModule'))
+    if (!Node.isPropertyAccessExpression(callee) || !source.is(callee.getExpression(), 'ThrottlerModule'))
       continue;
     if (source.application.roots > 1 && !isTest(file)) source.mark(call, SEVERAL);
     else if (callee.getName() === 'forRoot') migrateRoot(source, call);
     else migrateAsync(source, call);
   }
-  for (const each of file.getDescendantsOfKind(m.SyntaxKind.Identifier)) {
-    const property = each.getParent()?.getParentIfKind(m.SyntaxKind.PropertyAssignment);
+  for (const each of file.getDescendantsOfKind(SyntaxKind.Identifier)) {
+    const property = each.getParent()?.getParentIfKind(SyntaxKind.PropertyAssignment);
     if (property?.getName() === 'exports' && source.is(each, 'ThrottlerModule'))
       each.replaceWithText(source.need('RateLimitModule'));
   }
-  for (const method of file.getDescendantsOfKind(m.SyntaxKind.MethodDeclaration)) {
+  for (const method of file.getDescendantsOfKind(SyntaxKind.MethodDeclaration)) {
     if (method.wasForgotten() || method.getName() !== 'createThrottlerOptions') continue;
     if (!migrateFactory(source, method)) continue;
     method.rename('createRateLimitOptions');
     method.removeReturnType();
-    const type = method.getParentIfKind(m.SyntaxKind.ClassDeclaration);
+    const type = method.getParentIfKind(SyntaxKind.ClassDeclaration);
     for (const each of type?.getImplements() ?? [])
       if (source.is(each.getExpression(), 'ThrottlerOptionsFactory')) type!.removeImplements(each);
   }
@@ -53,9 +54,8 @@ function migrateRoot(source: Source, call: TsMorph.CallExpression): void {
 }
 
 function migrateAsync(source: Source, call: TsMorph.CallExpression): void {
-  const { m } = source;
   const [options] = call.getArguments();
-  const values = m.Node.isObjectLiteralExpression(options) ? valuesOf(source, options) : undefined;
+  const values = Node.isObjectLiteralExpression(options) ? valuesOf(source, options) : undefined;
   if (!values) return source.mark(call, 'forRootAsync: its argument is no object literal');
   const factory = values.get('useFactory');
   if (factory && !migrateFactory(source, factory)) return;
@@ -72,33 +72,31 @@ function extras({ application }: Source): string[] {
 }
 
 /** Rewrites the options that a function returns. */
-function migrateFactory(source: Source, factory: TsMorph.Node): boolean {
-  const { m } = source;
-  const returned = returnedBy(source, factory);
+function migrateFactory(source: Source, factory: Node): boolean {
+  const returned = returnedBy(factory);
   const found = returned.map((each) => ({ each, options: optionsOf(source, each) }));
   if (found.length === 0 || found.some(({ options }) => !options)) {
     const why = 'the factory returns no literal; write its options as those of RateLimitModule';
     for (const each of returned) source.mark(each, why);
-    if (returned.length === 0 && !m.Node.isMethodDeclaration(factory)) source.mark(factory, why);
+    if (returned.length === 0 && !Node.isMethodDeclaration(factory)) source.mark(factory, why);
     return false;
   }
   for (const { each, options } of found) {
-    const needsParentheses = m.Node.isArrowFunction(each.getParent());
+    const needsParentheses = Node.isArrowFunction(each.getParent());
     each.replaceWithText(needsParentheses ? `(${objectOf(options!)})` : objectOf(options!));
   }
-  if (m.Node.isArrowFunction(factory) && factory.getReturnTypeNode()) factory.removeReturnType();
+  if (Node.isArrowFunction(factory) && factory.getReturnTypeNode()) factory.removeReturnType();
   return true;
 }
 
 /** Returns the expressions that a function returns. */
-function returnedBy({ m }: Source, factory: TsMorph.Node): TsMorph.Node[] {
-  const { Node } = m;
+function returnedBy(factory: Node): Node[] {
   if (Node.isArrowFunction(factory) && !Node.isBlock(factory.getBody())) {
     const body = factory.getBody();
     return [Node.isParenthesizedExpression(body) ? body.getExpression() : body];
   }
   return factory
-    .getDescendantsOfKind(m.SyntaxKind.ReturnStatement)
+    .getDescendantsOfKind(SyntaxKind.ReturnStatement)
     .filter((each) => {
       const owner = each.getFirstAncestor((node) => Node.isFunctionLikeDeclaration(node));
       return owner === factory;
@@ -107,8 +105,7 @@ function returnedBy({ m }: Source, factory: TsMorph.Node): TsMorph.Node[] {
 }
 
 /** Returns the options of RateLimitModule for those of ThrottlerModule; `undefined` if they are left alone. */
-function optionsOf(source: Source, given: TsMorph.Node): string[] | undefined {
-  const { Node } = source.m;
+function optionsOf(source: Source, given: Node): string[] | undefined {
   if (Node.isArrayLiteralExpression(given)) return withRules(source, given, new Map());
   const values = Node.isObjectLiteralExpression(given) ? valuesOf(source, given) : undefined;
   const throttlers = values?.get('throttlers');
@@ -120,13 +117,13 @@ function optionsOf(source: Source, given: TsMorph.Node): string[] | undefined {
 function withRules(
   source: Source,
   throttlers: TsMorph.ArrayLiteralExpression,
-  values: ReadonlyMap<string, TsMorph.Node>,
+  values: ReadonlyMap<string, Node>,
 ): string[] | undefined {
   const rules = new Map<string, string>();
   const skips = SKIPS.flatMap((name) => (values.has(name) ? [[name, values.get(name)!] as const] : []));
   let sendsHeaders = true;
   for (const each of throttlers.getElements()) {
-    const options = source.m.Node.isObjectLiteralExpression(each) ? valuesOf(source, each) : undefined;
+    const options = Node.isObjectLiteralExpression(each) ? valuesOf(source, each) : undefined;
     if (!options) return undefined;
     const name = options.get('name');
     const known = name === undefined ? 'default' : source.valueOf(name);
@@ -150,23 +147,22 @@ function withRules(
   return options;
 }
 
-function redisOf(source: Source, storage: TsMorph.Node | undefined): string | undefined {
+function redisOf(source: Source, storage: Node | undefined): string | undefined {
   if (!storage) return undefined;
-  const isOurs = source.m.Node.isNewExpression(storage) && STORAGES.test(storage.getExpression().getText());
+  const isOurs = Node.isNewExpression(storage) && STORAGES.test(storage.getExpression().getText());
   if (isOurs) return storage.getArguments()[0]?.getText() ?? "'redis://localhost:6379'";
   return byHand(source, storage, 'storage: write `redis` with the URL, the ioredis options or the client');
 }
 
-function bodyOf(source: Source, message: TsMorph.Node | undefined): string {
+function bodyOf(source: Source, message: Node | undefined): string {
   if (!message) return "body: 'nest'";
-  const { Node } = source.m;
   if (Node.isStringLiteral(message) || Node.isNoSubstitutionTemplateLiteral(message)) {
     return `body: () => ({ statusCode: 429, message: ${message.getText()} })`;
   }
   const isFunction = Node.isArrowFunction(message) || Node.isMethodDeclaration(message);
   if (isFunction && message.getParameters().length <= 1) {
     const given = message.getParameters().length === 1 ? 'context' : '';
-    return `body: (_decision, context) => ({ statusCode: 429, message: (${textOf(source, message)})(${given}) })`;
+    return `body: (_decision, context) => ({ statusCode: 429, message: (${textOf(message)})(${given}) })`;
   }
   const why = 'errorMessage: write body: (decision, context) => ({ statusCode: 429, message: ... })';
   return `body: ${byHand(source, message, why)}`;

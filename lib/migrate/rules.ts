@@ -1,5 +1,6 @@
 import type * as TsMorph from 'ts-morph';
 import { durationFor, type Source } from './source.js';
+import { Node } from './ts-morph.js';
 
 const KEY_GENERATOR =
   "generateKey: a rule's counter is that of its subject (`by`) and its route; `scope: 'shared'` counts all routes together";
@@ -12,9 +13,8 @@ const REQUEST = 'context.switchToHttp().getRequest()';
 export function valuesOf(
   source: Source,
   object: TsMorph.ObjectLiteralExpression,
-): Map<string, TsMorph.Node> | undefined {
-  const { Node } = source.m;
-  const values = new Map<string, TsMorph.Node>();
+): Map<string, Node> | undefined {
+  const values = new Map<string, Node>();
   for (const property of object.getProperties()) {
     if (Node.isPropertyAssignment(property)) {
       const name = nameOf(source, property);
@@ -30,7 +30,6 @@ export function valuesOf(
 
 /** Returns the name of a property; `undefined` if it is computed from anything but constants. */
 function nameOf(source: Source, property: TsMorph.PropertyAssignment): string | undefined {
-  const { Node } = source.m;
   const node = property.getNameNode();
   if (Node.isIdentifier(node)) return node.getText();
   const name = source.valueOf(Node.isComputedPropertyName(node) ? node.getExpression() : node);
@@ -38,23 +37,21 @@ function nameOf(source: Source, property: TsMorph.PropertyAssignment): string | 
 }
 
 /** Returns the fields of a rule for the options of a throttler, as source. */
-export function fieldsOf(source: Source, values: ReadonlyMap<string, TsMorph.Node>): string[] {
+export function fieldsOf(source: Source, values: ReadonlyMap<string, Node>): string[] {
   const fields: string[] = [];
-  const of = (name: string): TsMorph.Node | undefined => values.get(name);
+  const of = (name: string): Node | undefined => values.get(name);
   if (of('ttl')) fields.push(`window: ${durationFor(source, of('ttl')!)}`);
-  if (of('limit')) fields.push(`limit: ${textOf(source, of('limit')!)}`);
+  if (of('limit')) fields.push(`limit: ${textOf(of('limit')!)}`);
   if (of('blockDuration')) {
     const block = durationFor(source, of('blockDuration')!);
     if (block.includes('=>')) fields.push(`block: ${byHand(source, of('blockDuration')!, NO_FUNCTION)}`);
     else fields.push(`block: ${block}`);
   }
-  if (of('getTracker')) fields.push(`by: ${trackerOf(source, of('getTracker')!)}`);
-  if (of('ipv6SubnetPrefix')) fields.push(`ipv6Prefix: ${textOf(source, of('ipv6SubnetPrefix')!)}`);
-  const skips = [of('skipIf') && skipOf(source, of('skipIf')!), agentsOf(of('ignoreUserAgents'))].filter(
-    Boolean,
-  );
+  if (of('getTracker')) fields.push(`by: ${trackerOf(of('getTracker')!)}`);
+  if (of('ipv6SubnetPrefix')) fields.push(`ipv6Prefix: ${textOf(of('ipv6SubnetPrefix')!)}`);
+  const skips = [of('skipIf') && skipOf(of('skipIf')!), agentsOf(of('ignoreUserAgents'))].filter(Boolean);
   if (skips.length === 1)
-    fields.push(`skipIf: ${of('skipIf') ? textOf(source, of('skipIf')!) : `(context) => ${skips[0]}`}`);
+    fields.push(`skipIf: ${of('skipIf') ? textOf(of('skipIf')!) : `(context) => ${skips[0]}`}`);
   if (skips.length === 2) fields.push(`skipIf: (context) => ${skips.join(' || ')}`);
   if (of('generateKey')) fields.push(`scope: ${byHand(source, of('generateKey')!, KEY_GENERATOR)}`);
   return fields;
@@ -66,39 +63,35 @@ export function objectOf(fields: readonly string[]): string {
 }
 
 /** Returns an expression that does not compile, with the code that has to be changed by hand. */
-export function byHand(source: Source, node: TsMorph.Node, why: string): string {
+export function byHand(source: Source, node: Node, why: string): string {
   source.leave(node, why);
-  return source.marked(textOf(source, node), why);
+  return source.marked(textOf(node), why);
 }
 
 /** Returns a function expression for a method of an object literal. */
-export function textOf({ m }: Source, value: TsMorph.Node): string {
-  if (!m.Node.isMethodDeclaration(value)) return value.getText();
+export function textOf(value: Node): string {
+  if (!Node.isMethodDeclaration(value)) return value.getText();
   const parameters = value.getParameters().map((each) => each.getText());
   return `${value.isAsync() ? 'async ' : ''}(${parameters.join(', ')}) => ${value.getBodyOrThrow().getText()}`;
 }
 
-function trackerOf(source: Source, tracker: TsMorph.Node): string {
-  const given = [REQUEST, 'context'].slice(0, countOf(source, tracker));
-  return `(context) => (${textOf(source, tracker)})(${given.join(', ')})`;
+function trackerOf(tracker: Node): string {
+  const given = [REQUEST, 'context'].slice(0, countOf(tracker));
+  return `(context) => (${textOf(tracker)})(${given.join(', ')})`;
 }
 
-function skipOf(source: Source, skipIf: TsMorph.Node): string {
-  return `(${textOf(source, skipIf)})(${countOf(source, skipIf) > 0 ? 'context' : ''})`;
+function skipOf(skipIf: Node): string {
+  return `(${textOf(skipIf)})(${countOf(skipIf) > 0 ? 'context' : ''})`;
 }
 
-function agentsOf(agents: TsMorph.Node | undefined): string | undefined {
+function agentsOf(agents: Node | undefined): string | undefined {
   if (!agents) return undefined;
   return `${agents.getText()}.some((pattern) => pattern.test(${REQUEST}.headers['user-agent'] ?? ''))`;
 }
 
 /** Number of parameters of a function. */
-function countOf({ m }: Source, value: TsMorph.Node): number {
-  if (
-    m.Node.isMethodDeclaration(value) ||
-    m.Node.isArrowFunction(value) ||
-    m.Node.isFunctionExpression(value)
-  ) {
+function countOf(value: Node): number {
+  if (Node.isMethodDeclaration(value) || Node.isArrowFunction(value) || Node.isFunctionExpression(value)) {
     return value.getParameters().length;
   }
   return value.getType().getCallSignatures()[0]?.getParameters().length ?? 2;

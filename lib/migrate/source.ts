@@ -1,5 +1,6 @@
 import type * as TsMorph from 'ts-morph';
 import { HELPERS, valueOf } from './constants.js';
+import { Node, SyntaxKind } from './ts-morph.js';
 
 export const THROTTLER = '@nestjs/throttler';
 
@@ -27,7 +28,6 @@ export class Source {
   private readonly needed = new Map<string, Set<string>>();
 
   constructor(
-    readonly m: typeof TsMorph,
     readonly file: TsMorph.SourceFile,
     readonly application: Application,
   ) {}
@@ -43,7 +43,7 @@ export class Source {
   }
 
   /** Whether a node is the name of an export of throttler. */
-  is(node: TsMorph.Node | undefined, exported: string): boolean {
+  is(node: Node | undefined, exported: string): boolean {
     return node !== undefined && node.getText() === this.localName(exported);
   }
 
@@ -54,21 +54,20 @@ export class Source {
   }
 
   /** The name of throttler's helper that a node is, such as `minutes`. */
-  helperOf(node: TsMorph.Node): string | undefined {
+  helperOf(node: Node): string | undefined {
     return Object.keys(HELPERS).find((name) => this.is(node, name));
   }
 
   /** The value of a constant expression. */
-  valueOf(node: TsMorph.Node | undefined) {
-    return valueOf(this.m, node, (each) => this.helperOf(each));
+  valueOf(node: Node | undefined) {
+    return valueOf(node, (each) => this.helperOf(each));
   }
 
   /** Reports code that has to be changed by hand, and marks it so that it does not compile. */
-  mark(node: TsMorph.Node, why: string): void {
-    const { Node } = this.m;
+  mark(node: Node, why: string): void {
     this.leave(node, why);
     const parent = node.getParent();
-    const type = node.getParentIfKind(this.m.SyntaxKind.ClassDeclaration);
+    const type = node.getParentIfKind(SyntaxKind.ClassDeclaration);
     if (Node.isExportSpecifier(parent)) {
       parent.replaceWithText(`${MARK} as ${parent.getAliasNode()?.getText() ?? parent.getName()}`);
     } else if (Node.isShorthandPropertyAssignment(parent)) {
@@ -87,18 +86,18 @@ export class Source {
   }
 
   /** Reports code that has to be changed by hand. */
-  leave(node: TsMorph.Node, why: string): void {
+  leave(node: Node, why: string): void {
     const text = node.getText().replace(/\s+/g, ' ');
     this.leftAlone.push(`${text.length > 60 ? `${text.slice(0, 57)}...` : text}\n    ${why}`);
   }
 
   /** Removes imports that the migration made unused, adds those that it needs, and reports those that it cannot follow. */
   finish(): void {
-    for (const each of this.file.getDescendantsOfKind(this.m.SyntaxKind.StringLiteral)) {
+    for (const each of this.file.getDescendantsOfKind(SyntaxKind.StringLiteral)) {
       if (!isFrom(each.getLiteralText(), THROTTLER)) continue;
       const parent = each.getParentOrThrow();
-      if (this.m.Node.isExportDeclaration(parent)) this.leave(parent, `it exports names of ${THROTTLER}`);
-      else if (!this.m.Node.isImportDeclaration(parent))
+      if (Node.isExportDeclaration(parent)) this.leave(parent, `it exports names of ${THROTTLER}`);
+      else if (!Node.isImportDeclaration(parent))
         this.leave(parent, `it loads ${THROTTLER} without naming what it uses; import the names`);
     }
     for (const declaration of this.file.getImportDeclarations()) {
@@ -129,11 +128,8 @@ export class Source {
 
   private isUsed(name: string): boolean {
     return this.file
-      .getDescendantsOfKind(this.m.SyntaxKind.Identifier)
-      .some(
-        (each) =>
-          each.getText() === name && !each.getFirstAncestorByKind(this.m.SyntaxKind.ImportDeclaration),
-      );
+      .getDescendantsOfKind(SyntaxKind.Identifier)
+      .some((each) => each.getText() === name && !each.getFirstAncestorByKind(SyntaxKind.ImportDeclaration));
   }
 
   private addImport(from: string, names: readonly string[]): void {
@@ -155,10 +151,10 @@ export function isFrom(specifier: string, from: string): boolean {
 }
 
 /** The classes of a file, also those within functions. */
-export function classesIn({ m, file }: Source) {
+export function classesIn({ file }: Source) {
   return [
-    ...file.getDescendantsOfKind(m.SyntaxKind.ClassDeclaration),
-    ...file.getDescendantsOfKind(m.SyntaxKind.ClassExpression),
+    ...file.getDescendantsOfKind(SyntaxKind.ClassDeclaration),
+    ...file.getDescendantsOfKind(SyntaxKind.ClassExpression),
   ];
 }
 
@@ -169,9 +165,9 @@ const UNITS = [
 ].toReversed();
 
 /** Returns the source of a duration for milliseconds: `'1m'` for `60_000` and for `minutes(1)`. */
-export function durationFor(source: Source, value: TsMorph.Node): string {
+export function durationFor(source: Source, value: Node): string {
   const isNamed = [value, ...value.getDescendants()].some((each) => isConstant(source, each));
-  const milliseconds = isNamed ? undefined : valueOf(source.m, value, (node) => source.helperOf(node));
+  const milliseconds = isNamed ? undefined : valueOf(value, (node) => source.helperOf(node));
   if (typeof milliseconds === 'number') return `'${textOf(milliseconds)}'`;
   const text = withoutHelpers(source, value);
   if (value.getType().getCallSignatures().length === 0) return `\`\${${text}}ms\``;
@@ -181,8 +177,8 @@ export function durationFor(source: Source, value: TsMorph.Node): string {
 }
 
 /** Whether a node is the name of a constant, which stays where it is. */
-function isConstant(source: Source, node: TsMorph.Node): boolean {
-  return source.m.Node.isIdentifier(node) && source.helperOf(node) === undefined;
+function isConstant(source: Source, node: Node): boolean {
+  return Node.isIdentifier(node) && source.helperOf(node) === undefined;
 }
 
 /** Returns the largest unit that divides a number of milliseconds. */
@@ -199,7 +195,7 @@ export function millisecondsIn(text: string): number | undefined {
 }
 
 /** Returns the source of a value with `minutes(n)` written as `(n) * 60000`, since the helpers are throttler's. */
-function withoutHelpers(source: Source, value: TsMorph.Node): string {
+function withoutHelpers(source: Source, value: Node): string {
   let text = value.getText();
   for (const [name, length] of Object.entries(HELPERS)) {
     const local = source.localName(name);

@@ -3,6 +3,7 @@ import { definitionOf, objectAt } from './constants.js';
 import { classesIn, isFrom, PACKAGE, THROTTLER, type Source } from './source.js';
 import { isTest } from './changes.js';
 import { valuesOf } from './rules.js';
+import { Node, SyntaxKind } from './ts-morph.js';
 
 export const UNKNOWN = 'unknown';
 
@@ -28,39 +29,38 @@ export function decorationsAt(source: Source, place: Place): Decoration[] {
     .toReversed()
     .flatMap((decorator) => {
       const nodes = nodesIn(source, decorator.getExpression());
-      const isSure = !nodes.some((node) => isBranch(source, node));
-      const setsMetadata = nodes.some((node) => isMetadataKey(source.m, node));
-      const calls = nodes.filter((node) => source.m.Node.isCallExpression(node));
+      const isSure = !nodes.some((node) => isBranch(node));
+      const setsMetadata = nodes.some((node) => isMetadataKey(node));
+      const calls = nodes.filter((node) => Node.isCallExpression(node));
       return calls.map((call) => ({ call, isSure, setsMetadata }));
     });
 }
 
 /** A node, what is in it, and in the functions and constants of the project that it uses. */
-export function nodesIn(source: Source, node: TsMorph.Node, seen = new Set<TsMorph.Node>()): TsMorph.Node[] {
+export function nodesIn(source: Source, node: Node, seen = new Set<Node>()): Node[] {
   if (seen.has(node) || node.getSourceFile().isInNodeModules()) return [];
   seen.add(node);
   return [node, ...node.getDescendants()].flatMap((each) => {
-    const definition = source.m.Node.isIdentifier(each) ? definitionOf(source.m, each) : undefined;
+    const definition = Node.isIdentifier(each) ? definitionOf(each) : undefined;
     return definition ? [each, ...nodesIn(source, definition, seen)] : [each];
   });
 }
 
 /** Whether a node runs only a part of the code in it. */
-export function isBranch({ m }: Source, node: TsMorph.Node): boolean {
-  const { Node } = m;
+export function isBranch(node: Node): boolean {
   if (Node.isBinaryExpression(node)) return /^(&&|\|\||\?\?)$/.test(node.getOperatorToken().getText());
   return Node.isIfStatement(node) || Node.isConditionalExpression(node) || Node.isSwitchStatement(node);
 }
 
-export function mapOf(source: Source, node: TsMorph.Node | undefined): Map<string, TsMorph.Node> | undefined {
-  const object = objectAt(source.m, node);
+export function mapOf(source: Source, node: Node | undefined): Map<string, Node> | undefined {
+  const object = objectAt(node);
   return object && valuesOf(source, object);
 }
 
 export function entriesOf(
   source: Source,
-  node: TsMorph.Node | undefined,
-): readonly (readonly [string, TsMorph.Node | undefined])[] {
+  node: Node | undefined,
+): readonly (readonly [string, Node | undefined])[] {
   return [...(mapOf(source, node) ?? [[UNKNOWN, undefined] as const])];
 }
 
@@ -70,7 +70,7 @@ export function rootsOf(sources: readonly Source[], module: string) {
     .filter(({ file }) => !isTest(file))
     .flatMap((source) => {
       const name = source.localName(module) ?? module;
-      const calls = source.file.getDescendantsOfKind(source.m.SyntaxKind.CallExpression);
+      const calls = source.file.getDescendantsOfKind(SyntaxKind.CallExpression);
       return calls
         .filter((call) =>
           [`${name}.forRoot`, `${name}.forRootAsync`].includes(call.getExpression().getText()),
@@ -83,8 +83,7 @@ export function rootsOf(sources: readonly Source[], module: string) {
 export function throttlersOf(
   source: Source,
   call: TsMorph.CallExpression,
-): (readonly [string, Map<string, TsMorph.Node> | undefined])[] {
-  const { Node } = source.m;
+): (readonly [string, Map<string, Node> | undefined])[] {
   const nodes = [call, ...factoriesOf(source, call)].flatMap((place) => nodesIn(source, place));
   const lists = [...new Set(nodes)]
     .filter((node) => Node.isArrayLiteralExpression(node))
@@ -99,18 +98,14 @@ export function throttlersOf(
   return isTwice ? [[UNKNOWN, undefined]] : found;
 }
 
-export function objectsIn({ m }: Source, node: TsMorph.Node): TsMorph.ObjectLiteralExpression[] {
-  return node.getDescendantsOfKind(m.SyntaxKind.ObjectLiteralExpression);
-}
-
 /** The classes with options that a call names as `useClass`. */
-export function factoriesOf(source: Source, call: TsMorph.CallExpression): TsMorph.Node[] {
+export function factoriesOf(source: Source, call: TsMorph.CallExpression): Node[] {
   const used = mapOf(source, call.getArguments()[0])?.get('useClass');
   return (used?.getSymbol()?.getAliasedSymbol() ?? used?.getSymbol())?.getDeclarations() ?? [];
 }
 
 /** Whether a node is a key of throttler's metadata, its beginning, or the name of one that its file imports. */
-export function isMetadataKey({ Node }: typeof TsMorph, node: TsMorph.Node): boolean {
+export function isMetadataKey(node: Node): boolean {
   if (Node.isIdentifier(node) && !Node.isImportSpecifier(node.getParent()))
     return (
       /throttler\.constants['"]/.test(node.getSourceFile().getFullText()) &&
@@ -121,7 +116,7 @@ export function isMetadataKey({ Node }: typeof TsMorph, node: TsMorph.Node): boo
 }
 
 /** Whether a node is the name of an export in the imports of its file, also through a file that exports it again. */
-export function isCalled(node: TsMorph.Node, name: string): boolean {
+export function isCalled(node: Node, name: string): boolean {
   const packages = [THROTTLER, PACKAGE];
   return node
     .getSourceFile()
@@ -138,7 +133,7 @@ export function isCalled(node: TsMorph.Node, name: string): boolean {
 
 /** A guard and its subclasses: where a node names one, and whether one limits every route. */
 export interface Guards {
-  readonly isNamedIn: (node: TsMorph.Node) => boolean;
+  readonly isNamedIn: (node: Node) => boolean;
   readonly isGlobal: boolean;
 }
 
@@ -149,15 +144,15 @@ export function guardsOf(sources: readonly Source[], guard: string): Guards {
     names.add(source.localName(guard) ?? source.localName(guard, PACKAGE) ?? guard);
     for (const each of classesIn(source)) if (isSubclassOf(each, guard)) names.add(each.getName());
   }
-  const named = (source: Source, node: TsMorph.Node): boolean =>
-    nodesIn(source, node).some((each) => source.m.Node.isIdentifier(each) && names.has(each.getText()));
+  const named = (source: Source, node: Node): boolean =>
+    nodesIn(source, node).some((each) => Node.isIdentifier(each) && names.has(each.getText()));
   const isGlobal = sources.some((source) => {
-    const { m, file } = source;
-    const providers = objectsIn(source, file).filter((each) =>
-      /\bprovide:\s*APP_GUARD\b/.test(each.getText()),
-    );
+    const { file } = source;
+    const providers = file
+      .getDescendantsOfKind(SyntaxKind.ObjectLiteralExpression)
+      .filter((each) => /\bprovide:\s*APP_GUARD\b/.test(each.getText()));
     const calls = file
-      .getDescendantsOfKind(m.SyntaxKind.CallExpression)
+      .getDescendantsOfKind(SyntaxKind.CallExpression)
       .filter((each) => each.getExpression().getText().endsWith('.useGlobalGuards'));
     return [...providers, ...calls.flatMap((each) => each.getArguments())].some((each) =>
       named(source, each),

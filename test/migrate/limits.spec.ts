@@ -4,10 +4,12 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import * as tsMorph from 'ts-morph';
 import { migrate } from '../../lib/migrate/migrate.js';
+import { useTsMorph } from '../../lib/migrate/ts-morph.js';
 
 let folder: string;
 
 beforeAll(() => {
+  useTsMorph(tsMorph);
   folder = mkdtempSync(join(tmpdir(), 'migrate-limits-'));
 });
 
@@ -36,7 +38,7 @@ async function migrated(files: Readonly<Record<string, string>>) {
     mkdirSync(dirname(join(root, name)), { recursive: true });
     writeFileSync(join(root, name), text);
   }
-  const { lines, isSame } = await migrate(tsMorph, root, { dryRun: false, force: true });
+  const { lines, isSame } = await migrate(root, { dryRun: false, force: true });
   const rows = lines.map((line) => line.trim().split(/ {2,}/)).filter(([route]) => /^\w+\.\w+$/.test(route!));
   const text = (name: string): string => readFileSync(join(root, name), 'utf8');
   return { printed: lines.join('\n'), isSame, rows, text };
