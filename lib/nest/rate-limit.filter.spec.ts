@@ -3,7 +3,7 @@ import type { ArgumentsHost } from '@nestjs/common';
 import { ApplicationConfig, type HttpAdapterHost } from '@nestjs/core';
 import { catchError, firstValueFrom, of, type Observable } from 'rxjs';
 import type { Decision } from '../contracts/decision.js';
-import { answerDenial } from '../transports/handler-filter.js';
+import { answerDenial } from '../transports/transports.js';
 import type { Responder } from './request/responder.js';
 import type { TransportLoader } from './request/transport-loader.js';
 import { RateLimitUnavailableException, RateLimitExceededException } from './rate-limit.exception.js';

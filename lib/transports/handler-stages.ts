@@ -4,11 +4,13 @@ import type { Deny } from '../nest/request/responder.js';
 import type { RouteLimit } from '../nest/request/route-limit.js';
 import type { Route } from '../nest/request/routes.js';
 import type { Warnings } from '../nest/warnings.js';
-import { answerable } from './grpc-stream-call.js';
-import { leave } from './handler-interceptor.js';
-import { ObservedHandler } from './observed-handler.js';
-import { failure, SUCCESS } from './observed-iterable.js';
+import { answerable, followStreamCall } from './grpc-stream-call.js';
+import { leave, type HandlerStage } from './handler-interceptor.js';
+import { failure, SUCCESS, isIterable, observed } from './observed-iterable.js';
 import { type DeniedEvents, RpcExchange } from './rpc.js';
+import type { CallHandler, ExecutionContext } from '@nestjs/common';
+import { defer, finalize, map, mergeMap, tap, type Observable } from 'rxjs';
+import type { ResponseEnd } from '../http/response-end.js';
 
 /**
  * Applies the limits of requests outside HTTP, in two stages. The guard decides the rules that do not depend on the
@@ -98,4 +100,50 @@ function warnOfUnsettled({ context }: Exchange, limits: readonly RouteLimit[], w
       name,
     );
   }
+}
+
+/** A handler that is observed until its Observable ends, and one of a subscription until its iterator ends. */
+class ObservedHandler implements HandlerStage {
+  /** @param begin decides the rules of the second stage */
+  constructor(
+    private readonly exchange: Exchange,
+    private readonly begin: () => Promise<void>,
+  ) {}
+
+  run(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    let end: ResponseEnd = 'cut-off';
+    let isFollowed = false;
+    const { exchange } = this;
+    exchange.startHandler();
+    const closed = isSubscription(context) ? exchange.closed() : undefined;
+    return defer(this.begin).pipe(
+      mergeMap(() => {
+        isFollowed = followStreamCall(context, (ended) => exchange.end(ended));
+        return next.handle();
+      }),
+      map((value: unknown) => {
+        if (!isSubscription(context) || !isIterable(value)) return value;
+        isFollowed = true;
+        const ended = (error?: unknown): void => exchange.end(error === undefined ? SUCCESS : failure(error));
+        return observed(value, ended, closed);
+      }),
+      tap({
+        error: (error) => {
+          end = failure(error);
+          isFollowed = false;
+        },
+        complete: () => (end = SUCCESS),
+      }),
+      finalize(() => {
+        if (!isFollowed) exchange.end(end);
+      }),
+    );
+  }
+}
+
+/** Whether the handler is that of a GraphQL subscription. */
+function isSubscription(context: ExecutionContext): boolean {
+  if (context.getType<string>() !== 'graphql') return false;
+  const info = context.getArgByIndex<{ readonly operation?: { readonly operation?: string } } | undefined>(3);
+  return info?.operation?.operation === 'subscription';
 }

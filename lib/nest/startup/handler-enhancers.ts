@@ -2,12 +2,11 @@ import { Inject, Injectable, type ExecutionContext, type Type } from '@nestjs/co
 import { ApplicationConfig, HttpAdapterHost, ModulesContainer } from '@nestjs/core';
 import { addStreamCallFilter, answerable, takesStreamCalls } from '../../transports/grpc-stream-call.js';
 import { GraphqlResponse } from '../../transports/graphql-operation.js';
-import { addFilter, answerDenial } from '../../transports/handler-filter.js';
+import { addFilter, answerDenial, exchangeOf } from '../../transports/transports.js';
 import { HANDLER_INTERCEPTOR, hasInterceptors, intercept } from '../../transports/handler-interceptor.js';
 import { HandlerStages } from '../../transports/handler-stages.js';
 import { Handshakes } from '../../transports/handshakes.js';
 import { DeniedEvents } from '../../transports/rpc.js';
-import { exchangeOf } from '../../transports/transports.js';
 import { followGuard } from '../applied-call.js';
 import type { RateLimitModuleOptions } from '../rate-limit.options.js';
 import { Admission } from '../request/admission.js';
