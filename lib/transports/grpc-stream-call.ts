@@ -15,6 +15,8 @@ import { grpcError } from './rpc.js';
 type Arguments = [call: StreamCall, callback?: (error: unknown, ...rest: unknown[]) => void];
 
 interface StreamCall {
+  /** Where the client expects several responses. */
+  write(value: unknown, ...rest: unknown[]): unknown;
   readonly cancelled?: boolean;
   emit(name: 'error', error: unknown): unknown;
   once(name: string, listener: () => void): unknown;
@@ -88,9 +90,14 @@ export function addStreamCallFilter(handler: object): void {
 /**
  * Calls a listener when a call by @GrpcStreamCall has ended, which is after its handler has returned.
  *
+ * @param see receives each response
  * @returns whether it is such a call
  */
-export function followStreamCall(context: ExecutionContext, ended: (end: ResponseEnd) => void): boolean {
+export function followStreamCall(
+  context: ExecutionContext,
+  ended: (end: ResponseEnd) => void,
+  see: (response: unknown) => void = () => undefined,
+): boolean {
   if (context.getType<string>() !== 'rpc' || !takesStreamCalls(context.getHandler())) return false;
   const args = context.getArgs<Arguments>();
   const [call, callback] = args;
@@ -99,8 +106,15 @@ export function followStreamCall(context: ExecutionContext, ended: (end: Respons
   call.once('finish', () => ended({ statusCode: 200 }));
   if (callback) {
     args[1] = (error, ...rest) => {
+      if (!error) see(rest[0]);
       ended({ statusCode: error ? 500 : 200 });
       callback(error, ...rest);
+    };
+  } else {
+    const write = call.write.bind(call);
+    call.write = (...sent) => {
+      see(sent[0]);
+      return write(...sent);
     };
   }
   if (call.cancelled) ended('cut-off');

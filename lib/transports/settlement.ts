@@ -1,4 +1,4 @@
-import { EventEmitter } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { finished, Readable } from 'node:stream';
 import { StreamableFile, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
 import { defer, finalize, isObservable, tap, type Observable } from 'rxjs';
@@ -19,6 +19,7 @@ import { settlements } from '../nest/settle.decorator.js';
 import type { Warnings } from '../nest/warnings.js';
 import type { Cost } from '../rules/compiled-rule.js';
 import { INTERCEPTORS, interceptorsOf, isObserved, OBSERVED } from './handler-interceptor.js';
+import { followStreamCall } from './grpc-stream-call.js';
 import { failure, isIterable, observed, SUCCESS } from './observed-iterable.js';
 
 /** What `settle` of each rule returned for the values of one run of a handler. */
@@ -50,7 +51,7 @@ export class Settlement {
   private isMisnamed = false;
   /** Whether a stream ended because its reader left. */
   private wasLeft = false;
-  private idle: (() => void)[] = [];
+  private readonly idle = new EventEmitter();
 
   /** @param closing aborts when the application ends, and waits no longer for handlers */
   private constructor(
@@ -98,8 +99,10 @@ export class Settlement {
   run(values: Observable<unknown>): Observable<unknown> {
     return defer(() => {
       const run = this.begin();
+      const see = (value: unknown): void => void this.see(run, value);
+      const isCall = followStreamCall(this.context, () => undefined, see);
       return values.pipe(
-        tap({ next: (value) => this.see(run, value), error: () => void (this.hasFailed = true) }),
+        tap({ ...(!isCall && { next: see }), error: () => void (this.hasFailed = true) }),
         finalize(() => this.leave()),
       );
     });
@@ -141,14 +144,10 @@ export class Settlement {
   }
 
   /** Waits until no run is left, or the application ends. */
-  private change(): Promise<void> {
-    return new Promise((resolve) => {
-      const stop = onAbort(this.closing, resolve);
-      this.idle.push(() => {
-        stop();
-        resolve();
-      });
-    });
+  private async change(): Promise<void> {
+    const stop = onAbort(this.closing, () => this.idle.emit('idle'));
+    await once(this.idle, 'idle');
+    stop();
   }
 
   private failed(end: ResponseEnd): boolean {
@@ -186,8 +185,7 @@ export class Settlement {
 
   private leave(): void {
     this.running -= 1;
-    if (this.running > 0) return;
-    for (const resolve of this.idle.splice(0)) resolve();
+    if (this.running === 0) this.idle.emit('idle');
   }
 
   /** Returns whether the value has not ended yet. */

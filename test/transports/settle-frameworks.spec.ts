@@ -1,7 +1,7 @@
 import { Controller, UseInterceptors, type NestInterceptor, type Type } from '@nestjs/common';
 import { Query, Resolver, Subscription } from '@nestjs/graphql';
 import { GrpcMethod, GrpcStreamCall, GrpcStreamMethod } from '@nestjs/microservices';
-import type { ServerDuplexStream } from '@grpc/grpc-js';
+import type { sendUnaryData, ServerDuplexStream, ServerReadableStream } from '@grpc/grpc-js';
 import { SubscribeMessage, WebSocketGateway } from '@nestjs/websockets';
 import type { INestApplicationContext } from '@nestjs/common';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -12,6 +12,7 @@ import { until } from '../support/redis/until.mjs';
 import { ADAPTERS, startGateway } from './gateway-app.js';
 import { GRAPHQL, startGraphql } from './graphql-app.js';
 import { closeGrpc, startGrpc } from './grpc-app.js';
+import { Warnings } from '../../lib/nest/warnings.js';
 
 const LIMIT = 1000;
 const ESTIMATE = 100;
@@ -226,7 +227,21 @@ class Depot {
     );
   }
 
-  @RateLimit('tokens')
+  @RateLimit('tokens', totals)
+  @GrpcStreamCall('Depot', 'Pour')
+  async pour(call: ServerReadableStream<Numbers, Total>, callback: sendUnaryData<Total>) {
+    let total = 0;
+    call.on('data', ({ numbers = [] }: Numbers) => (total += numbers.length));
+    call.on('end', () => callback(null, { total }));
+  }
+
+  @RateLimit('tokens', totals)
+  @GrpcStreamCall('Depot', 'Fill')
+  fill(call: ServerReadableStream<Numbers, Total>, callback: sendUnaryData<Total>) {
+    call.on('data', () => callback(new Error('no model')));
+  }
+
+  @RateLimit('tokens', totals)
   @GrpcStreamCall('Depot', 'Chat')
   chat(call: ServerDuplexStream<Numbers, object>) {
     call.on('data', ({ numbers = [] }: Numbers) => call.write({ total: numbers.length }));
@@ -245,12 +260,14 @@ describe('calls of gRPC whose cost is known afterwards', () => {
   type Call = NodeJS.ReadableStream & NodeJS.WritableStream & { cancel(): void };
   type Methods = Record<'Sum' | 'Slow', (request: Numbers, done: Done) => void> &
     Record<'Ticks', (request: Numbers) => Call> &
-    Record<'Collect', (done: Done) => NodeJS.WritableStream> &
+    Record<'Collect' | 'Pour' | 'Fill', (done: Done) => NodeJS.WritableStream> &
     Record<'Chat', () => Call>;
 
   async function start() {
-    let found: ReturnType<typeof meter> | undefined;
-    const client = await startGrpc(Depot as Type, LIMITS, (app) => (found = meter(app)));
+    let found: ReturnType<typeof meter> & { warnings(): unknown };
+    const client = await startGrpc(Depot as Type, LIMITS, (app) => {
+      found = { ...meter(app), warnings: () => [...app.get(Warnings).active.keys()] };
+    });
     const methods = client as never as Methods;
     const unary = (method: 'Sum' | 'Slow', request: Numbers) =>
       new Promise((resolve) => methods[method](request, (error, value) => resolve(error ?? value)));
@@ -265,9 +282,9 @@ describe('calls of gRPC whose cost is known afterwards', () => {
       unary,
       ticks: () => open(methods.Ticks({})),
       chat: () => open(methods.Chat()),
-      collect: (...requests: Numbers[]) =>
+      unaryStream: (method: 'Collect' | 'Pour' | 'Fill', ...requests: Numbers[]) =>
         new Promise((resolve) => {
-          const sent = methods.Collect((error, value) => resolve(error ?? value));
+          const sent = methods[method]((error, value) => resolve(error ?? value));
           for (const each of requests) sent.write(each as never);
           sent.end();
         }),
@@ -283,8 +300,8 @@ describe('calls of gRPC whose cost is known afterwards', () => {
   });
 
   it('are charged the result of a stream of requests', async () => {
-    const { collect, untilTaken } = await start();
-    expect(await collect({ numbers: [1, 2] }, { numbers: [3, 4] })).toEqual({ total: 4 });
+    const { unaryStream, untilTaken } = await start();
+    expect(await unaryStream('Collect', { numbers: [1, 2] }, { numbers: [3, 4] })).toEqual({ total: 4 });
     await untilTaken(4);
   });
 
@@ -301,11 +318,28 @@ describe('calls of gRPC whose cost is known afterwards', () => {
     await untilTaken(count);
   });
 
-  it('keep the estimate if the handler ends the call itself, whose cost no value of a handler has', async () => {
-    const { chat, taken } = await start();
+  it.each([
+    ['all that a handler has written that ends the call itself', false],
+    ['what it had written until its client left', true],
+  ])('are charged %s', async (_title, leaves) => {
+    const { chat, taken, untilTaken, warnings } = await start();
     const { call, received } = chat();
-    call.end({ numbers: [1, 2] } as never);
-    await until(() => received.length === 1, 'the response');
+    call.write({ numbers: [1, 2] } as never);
+    call.write({ numbers: [3, 4, 5] } as never);
+    await until(() => received.length === 2, 'the responses');
     expect(await taken()).toBe(ESTIMATE);
+    if (leaves) call.cancel();
+    else call.end();
+    await untilTaken(5);
+    expect(warnings()).toEqual([]);
+  });
+
+  it('are charged the response of a handler that calls back, and the estimate if it calls back with an error', async () => {
+    const { unaryStream, untilTaken, warnings } = await start();
+    expect(await unaryStream('Pour', { numbers: [1, 2] }, { numbers: [3, 4] })).toEqual({ total: 4 });
+    await untilTaken(4);
+    expect(await unaryStream('Fill', { numbers: [1] })).toMatchObject({ details: 'no model' });
+    await untilTaken(4 + ESTIMATE);
+    expect(warnings()).toEqual([]);
   });
 });
