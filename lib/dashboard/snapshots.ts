@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { SourcedRule } from '../contracts/rule-source.js';
+import { EVERYONE } from '../http/subject.js';
 import { RateLimitService } from '../nest/rate-limit.service.js';
 import { RuleTable } from '../nest/rules/rule-table.js';
 import { MINUTE_MS, type MinuteCounts } from './collect/minutes.js';
@@ -89,8 +90,10 @@ export class Snapshots {
     return names.map((rule) => {
       const view = views.get(rule);
       const { top, ...figures } = totals.get(rule) ?? none;
+      const countsAll = view?.fields.some(({ name, value }) => name === 'by' && value === EVERYONE);
       const subjects = top.map(([element, denied, error]) => {
-        return { ...namedSubject(secret, rule, subjectOfText(element)), denied, error, ...permits[next++]! };
+        const named = namedSubject(secret, rule, subjectOfText(element));
+        return { ...named, ...(countsAll && { subject: EVERYONE }), denied, error, ...permits[next++]! };
       });
       return {
         ...(view ?? unknownRule(rule)),

@@ -130,6 +130,19 @@ describe('the subjects on the operations page', () => {
     expect(await app.subjects('login')).toEqual(['203.0.113.7']);
   });
 
+  it('are masked if a client is named "everyone", and not if the rule counts all requests together', async () => {
+    const by = (context: ExecutionContext) =>
+      context.switchToHttp().getRequest<{ headers: Record<string, string> }>().headers['x-name'];
+    const rules = { default: { window: '1h', limit: 1, by: 'everyone' } } as const;
+    const app = await startDashboard({
+      limits: { rules, onDemand: { login: { window: '1h', limit: 1, by } } },
+    });
+    const login = { method: 'POST', path: '/login', headers: { 'x-name': 'everyone' } } as const;
+    for (const status of [200, 429]) expect((await app.send(login)).status).toBe(status);
+    const shown = async (rule: string) => (await app.rule(rule)).top.map(({ subject }) => subject);
+    expect([await shown('default'), await shown('login')]).toEqual([['everyone'], ['e•••e']]);
+  });
+
   it('have the same id in every snapshot, and different ones under different rules', async () => {
     const app = await startDashboard({
       limits: { rules: { default: { window: '1h', limit: 3 } }, ...LOGIN },
@@ -147,7 +160,7 @@ describe('the subjects on the operations page', () => {
     ['ann@example.com', 'an•••m'],
     ['9f86d081884c7d659a2feaa0c55ad015', '9f•••5'],
     [['tenant-7', 'ann'], 't•••7 | •••'],
-    ['everyone', 'everyone'],
+    ['everyone', 'e•••e'],
     ['😀😀😀😀😀😀😀😀', '😀•••😀'],
   ])('%p is masked as %p', (subject, text) => {
     expect(masked(subject)).toBe(text);

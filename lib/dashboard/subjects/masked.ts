@@ -9,7 +9,6 @@ import {
   subjectFromSource,
 } from '../../rules/subject.js';
 import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto';
-import { EVERYONE } from '../../http/subject.js';
 import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import type { ExceptedSubject } from '../../contracts/rule-source.js';
 import type { NamedSubject } from '../snapshot.js';
@@ -87,7 +86,7 @@ export function masked(subject: SubjectValue): string {
     const { head, digest } = subject;
     return (head === '' ? `#${digest.slice(0, 4)}` : Array.from(head).slice(0, 2).join('')) + HIDDEN;
   }
-  if (subject === EVERYONE || subject === '') return subject;
+  if (subject === '') return subject;
   const characters = Array.from(String(subject));
   const { length } = characters;
   if (length < 4) return HIDDEN;
