@@ -104,6 +104,13 @@ describe('a file with limits that is checked before the application starts', () 
     ]);
   });
 
+  it('names a rule whose name begins with that of another rule', async () => {
+    const issues = await issuesOf(rateLimitSchema, { rules: { a: LOGIN, 'a.b': { ...LOGIN, limit: -1 } } });
+    expect(issues).toEqual([
+      { path: ['rules', 'a.b', 'limit'], message: `got -1; allowed: ${ALLOWED.limit}` },
+    ]);
+  });
+
   it('has the sentence of the start for fields that do not fit together', async () => {
     const options = { rules: { api: { ...LOGIN, cost: 6 } } };
     expect(await issuesOf(rateLimitSchema, options)).toEqual([

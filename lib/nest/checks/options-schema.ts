@@ -65,7 +65,8 @@ function issueOf(problem: string, value: unknown, path: readonly string[] = []):
   const fields = isFields(value) ? value : {};
   const [missing = ''] = /^\w+(?=: missing)/.exec(problem) ?? [];
   const isNamed = (each: string): boolean => /^(\.|: )/.test(problem.slice(each.length));
-  const name = [...Object.keys(fields), missing].find((each) => problem.startsWith(each) && isNamed(each));
+  const names = [...Object.keys(fields), missing].sort((one, other) => other.length - one.length);
+  const name = names.find((each) => problem.startsWith(each) && isNamed(each));
   if (name === undefined) return { message: problem, path };
   const [rest, inner] = [problem.slice(name.length + 1), [...path, name]];
   return rest.startsWith(' ') ? { message: rest.slice(1), path: inner } : issueOf(rest, fields[name], inner);
