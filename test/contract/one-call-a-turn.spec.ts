@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import type { Rule } from '../../lib/index.js';
+import type { AnyRule, Rule } from '../../lib/index.js';
 import { RateLimiter } from '../../lib/limiter.js';
 import type { RedisStore } from '../../lib/redis.js';
 import { recordCommands } from '../support/redis/record-commands.js';
@@ -43,6 +43,22 @@ describe('requests of one turn of the event loop', () => {
   it('a large number of requests in one turn is sent as several calls that each occupy Redis briefly', async () => {
     const ask = () => Promise.all(Array.from({ length: 950 }, (_, n) => limiter.consume(gcra, `many ${n}`)));
     expect(await callsOf(ask)).toBe(10);
+  });
+
+  it('a reservation of four rules is one call, its settlement another, and a second settlement none', async () => {
+    const rules = [
+      { ...gcra, name: 'tokens' },
+      { name: 'requests', algorithm: 'sliding-window-log', limit: 50, window: '1m' },
+      { name: 'month', algorithm: 'fixed-window', limit: 500, window: 'month' },
+      { name: 'streams', algorithm: 'concurrency', limit: 3 },
+    ] as const satisfies AnyRule[];
+    const reserve = () => limiter.reserve(rules, 'ann', { cost: { tokens: 20 } });
+    await (await reserve()).cancel(); // What holds permits is loaded by now.
+    let budget: Awaited<ReturnType<typeof reserve>> | undefined;
+    expect(await callsOf(async () => (budget = await reserve()))).toBe(1);
+    const settle = async () => budget?.settle({ tokens: 5, requests: 0, month: 9 });
+    expect(await callsOf(settle)).toBe(1);
+    expect(await callsOf(settle)).toBe(0);
   });
 
   it('requests of one turn for one key are allowed exactly up to the limit', async () => {
