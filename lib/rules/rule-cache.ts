@@ -81,20 +81,15 @@ function isList(rules: AnyRule | readonly AnyRule[]): rules is readonly AnyRule[
 
 /** @throws RateLimitConfigError if these hits cannot be decided together */
 export function checkTogether(hits: readonly RuleHit[]): void {
-  refuseEqualNames(hits);
+  const names = hits.map(({ rule }) => rule.name);
+  const isSecond = (name: string, index: number): boolean => names.indexOf(name) < index;
+  if (names.length === 0 || names.some(isSecond)) {
+    rejectValue('rules', names, 'one rule or more, each of another name');
+  }
   let keys = hits.length;
   for (const { block } of hits) if (block) keys += 1;
   const wrong = tooManyKeys('rules', keys);
   if (wrong !== undefined) rejectConfig(wrong);
-}
-
-/** @throws RateLimitConfigError if two rules have the same name, or there is no rule */
-function refuseEqualNames(hits: readonly RuleHit[]): void {
-  const isSecond = ({ rule }: RuleHit, index: number): boolean =>
-    hits.findIndex((hit) => hit.rule.name === rule.name) < index;
-  if (hits.length > 0 && !hits.some(isSecond)) return;
-  const names = hits.map(({ rule }) => rule.name);
-  rejectValue('rules', names, 'one rule or more, each of another name');
 }
 
 /**

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import type { AnyRule, Rule } from '../../lib/index.js';
+import type { Rule } from '../../lib/index.js';
+import type { AnyRule } from '../../lib/rules/rule.js';
 import { RateLimiter } from '../../lib/limiter.js';
 import type { RedisStore } from '../../lib/redis.js';
 import { recordCommands } from '../support/redis/record-commands.js';
