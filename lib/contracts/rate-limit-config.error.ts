@@ -62,6 +62,13 @@ export function problemOf(text: string, allowed: string, fix?: string): string {
   return `${text}${fix === undefined ? '' : `: ${fix}`}; allowed: ${allowed}`;
 }
 
+/** Returns what a function makes; `undefined` if it throws a RateLimitConfigError. */
+export function ifValid<Made>(make: () => Made): Made | undefined {
+  let made: Made | undefined;
+  problemsOf(() => (made = make()));
+  return made;
+}
+
 /** Returns the problems of an attempt; none if it succeeds. */
 export function problemsOf(attempt: () => unknown): readonly string[] {
   try {

@@ -263,9 +263,7 @@ export class RateLimiter {
       const { name } = hits[0]!.rule;
       rejectConfig(`rule "${name}".block: missing; allowed: a duration, or "manual"`);
     }
-    await confirmed('block', () =>
-      Promise.all(counters.map((each) => this.engine.store.block(each, microseconds))),
-    );
+    await this.blockHits(counters, microseconds);
     this.events.blocked(counters, microseconds / 1000, author);
   }
 
@@ -279,9 +277,26 @@ export class RateLimiter {
    *   only
    */
   async reset(rules: Rules<AnyRule>, subject: SubjectValue): Promise<boolean> {
-    const counters = this.hits('reset', rules, subject);
-    const hadState = await confirmed('reset', () => this.engine.store.reset(counters));
-    return hadState.includes(true);
+    return this.resetHits(this.hits('reset', rules, subject));
+  }
+
+  /**
+   * Deletes counters and blocks, as `reset`.
+   *
+   * @internal
+   */
+  async resetHits(hits: readonly RuleHit[]): Promise<boolean> {
+    return (await confirmed('reset', () => this.engine.store.reset(hits))).includes(true);
+  }
+
+  /**
+   * Blocks the subjects of hits, as `block`.
+   *
+   * @internal
+   */
+  async blockHits(hits: readonly RuleHit[], microseconds: number): Promise<void> {
+    const { store } = this.engine;
+    await confirmed('block', () => Promise.all(hits.map((each) => store.block(each, microseconds))));
   }
 
   /**

@@ -2,7 +2,7 @@ import { loadAlgorithmsOf } from '../rules/rule-fields.js';
 import type { Decision, RuleDecision } from '../contracts/decision.js';
 import type { Duration } from '../contracts/duration.js';
 import { durationOption, readOptions } from '../contracts/options.js';
-import { RateLimitConfigError, rejectConfig } from '../contracts/rate-limit-config.error.js';
+import { ifValid, rejectConfig } from '../contracts/rate-limit-config.error.js';
 import type { ReserveArguments, RuleNames, Rules, SettledCost } from '../limiter/operation.js';
 import type {
   BlockOptions,
@@ -11,7 +11,6 @@ import type {
   WaitOptions,
 } from '../limiter/rate-limiter.options.js';
 import type { Permit } from '../limiter/permit.js';
-import { confirmed } from '../limiter/rate-limit-store.error.js';
 import { RateLimiter } from '../limiter/rate-limiter.js';
 import type { Reservation } from '../limiter/reservation.js';
 import type { LiveRules } from '../live/live-rules.js';
@@ -78,14 +77,10 @@ export class RateLimitService extends RateLimiter {
   async usage(subject: SubjectValue, rules?: readonly string[]): Promise<readonly RuleDecision[]> {
     const shared = this.programs.table.ofOptions.filter(({ declared }) => declared.fields.scope === 'shared');
     const names = rules ?? shared.map(({ name }) => name);
-    const peeked = names.flatMap((name) => {
-      try {
-        return this.programs.ofName(name).hits('peek', subject, undefined);
-      } catch (error) {
-        if (rules || !(error instanceof RateLimitConfigError)) throw error;
-        return []; // The rule counts by another subject, or depends on the request.
-      }
-    });
+    const hitsOf = (name: string): readonly RuleHit[] =>
+      this.programs.ofName(name).hits('peek', subject, undefined);
+    // Of all rules, those that count by another subject, or depend on the request, are left out.
+    const peeked = names.flatMap((name) => (rules ? hitsOf(name) : (ifValid(() => hitsOf(name)) ?? [])));
     if (peeked.length === 0) return [];
     checkTogether(peeked);
     return (await this.engine.decide(peeked, { dryRun: true })).decisions;
@@ -179,27 +174,7 @@ export class RateLimitService extends RateLimiter {
         ? this.programs.rulesOf(rule).flatMap((each) => each.hitsToReset(subject, window))
         : this.plain.hits(rule, subject),
     );
-    return (await this.resetHits(hits)).includes(true);
-  }
-
-  /**
-   * Deletes counters and blocks, as `reset`.
-   *
-   * @internal
-   * @throws RateLimitStoreError if Redis did not confirm it
-   */
-  resetHits(hits: readonly RuleHit[]): Promise<readonly boolean[]> {
-    return confirmed('reset', () => this.engine.store.reset(hits));
-  }
-
-  /**
-   * Blocks the subject of a hit, as `block`.
-   *
-   * @internal
-   * @throws RateLimitStoreError if Redis did not confirm it
-   */
-  blockHit(hit: RuleHit, microseconds: number): Promise<void> {
-    return confirmed('block', () => this.engine.store.block(hit, microseconds));
+    return this.resetHits(hits);
   }
 }
 

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { didYouMean } from '../contracts/nearest.js';
 import { FROM_ONE, refusal } from '../contracts/options.js';
-import { problem, problemOf, RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
+import { problemOf, rejectConfig, rejectValue } from '../contracts/rate-limit-config.error.js';
 import { FORMAT, type Format } from './input/formats.js';
 import type { LineOptions } from './input/lines.js';
 import { readRule } from './rule-text.js';
@@ -44,21 +44,16 @@ const DEFAULT_MAX_CLIENTS = 1_000_000;
 export function readArguments(args: readonly string[]): SimulateOptions {
   const { values, positionals } = parsed(args);
   const { rule = [], format, html } = values;
-  if (positionals.length === 0) throw wrong('no log to read; write its path, or "-" for the standard input');
+  if (positionals.length === 0) rejectConfig('no log to read; write its path, or "-" for the standard input');
   if (rule.length === 0 && values.suggest === undefined) {
-    throw wrong(`no rule; write --rule '100/1m', or --suggest 0.1% for a limit`);
+    rejectConfig(`no rule; write --rule '100/1m', or --suggest 0.1% for a limit`);
   }
-  if (format !== undefined && !FORMAT.accepts(format)) throw wrong(refusal('--format', format, FORMAT));
+  if (format !== undefined && !FORMAT.accepts(format)) rejectConfig(refusal('--format', format, FORMAT));
   rule.forEach(readRule);
   const by = (values.by ?? ['ip']).flatMap((names) => names.split(','));
   if (by.includes('')) {
-    throw wrong(
-      problem(
-        '--by',
-        values.by!.join(','),
-        'ip, user, path, everyone, a header or a field; or a list of these',
-      ),
-    );
+    const allowed = 'ip, user, path, everyone, a header or a field; or a list of these';
+    rejectValue('--by', values.by!.join(','), allowed);
   }
   return {
     files: positionals,
@@ -79,24 +74,24 @@ function parsed(args: readonly string[]) {
   } catch (error) {
     const name = /'--([\w-]+)/.exec((error as Error).message)?.[1] ?? '';
     const names = Object.keys(OPTIONS);
-    if (names.includes(name)) throw wrong((error as Error).message);
+    if (names.includes(name)) rejectConfig((error as Error).message);
     const allowed = names.map((each) => `--${each}`).join(', ');
     const fix = didYouMean(name, names)?.replace('"', '"--');
-    throw wrong(problemOf(`--${name}: no such option`, allowed, fix));
+    rejectConfig(problemOf(`--${name}: no such option`, allowed, fix));
   }
 }
 
 function mapOf(given: readonly string[]): Readonly<Record<string, string>> {
   const pairs = given.flatMap((text) => text.split(',')).map((text) => text.split('='));
   const invalid = pairs.find((pair) => pair.length !== 2 || pair.includes(''));
-  if (invalid) throw wrong(problem('--map', invalid.join('='), 'name=field, such as ip=client.addr,time=ts'));
+  if (invalid) rejectValue('--map', invalid.join('='), 'name=field, such as ip=client.addr,time=ts');
   return Object.fromEntries(pairs) as Record<string, string>;
 }
 
 function maxClientsOf(text: string | undefined): number {
   const given = FROM_ONE.read!(text ?? DEFAULT_MAX_CLIENTS);
   if (FROM_ONE.accepts(given)) return given as number;
-  throw wrong(refusal('--max-clients', text, FROM_ONE));
+  rejectConfig(refusal('--max-clients', text, FROM_ONE));
 }
 
 function targetOf(text: string | undefined): Target | undefined {
@@ -105,11 +100,6 @@ function targetOf(text: string | undefined): Target | undefined {
   const share = Number(match?.[1]) / 100;
   if (match && share <= 1) return { share, of: (match[2] ?? 'requests') as Target['of'] };
   const fix = /^\d+(\.\d+)?$/.test(text) ? `write "${text}%"` : undefined;
-  throw wrong(
-    problem('--suggest', text, 'a share from 0% to 100%, of requests or of clients: 0.1%, 0.1%clients', fix),
-  );
-}
-
-function wrong(message: string): RateLimitConfigError {
-  return new RateLimitConfigError([message]);
+  const allowed = 'a share from 0% to 100%, of requests or of clients: 0.1%, 0.1%clients';
+  rejectValue('--suggest', text, allowed, fix);
 }

@@ -1,5 +1,5 @@
 import { algorithms } from '../algorithms/registry.js';
-import { RateLimitConfigError } from '../contracts/rate-limit-config.error.js';
+import { ifValid } from '../contracts/rate-limit-config.error.js';
 import { ReplayedCounter } from '../replay/counter.js';
 import type { CompiledRule } from '../rules/compiled-rule.js';
 import { fieldsOf, readRule } from './rule-text.js';
@@ -77,7 +77,7 @@ export function suggest(template: Template, clients: ClientTimes, target: Target
   const text = (limit: number | string) => [`${limit}/${window}`, algorithm, options].join(' ').trim();
   const most = mostOf(clients, target);
   const within = (limit: number): Denials | undefined => {
-    const rule = validRule(text(limit));
+    const rule = ifValid(() => readRule(text(limit)));
     if (rule === undefined) return undefined;
     // A client with fewer requests than the limit is not denied: they would all fit at once.
     const some = options === '' ? clients.slice(0, countAbove(clients, limit)) : clients;
@@ -119,14 +119,4 @@ function countAbove(clients: ClientTimes, limit: number): number {
     else high = middle;
   }
   return low;
-}
-
-/** Returns the rule; `undefined` if its options do not allow such a limit. */
-function validRule(text: string): CompiledRule | undefined {
-  try {
-    return readRule(text);
-  } catch (error) {
-    if (error instanceof RateLimitConfigError) return undefined;
-    throw error;
-  }
 }

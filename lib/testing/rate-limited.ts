@@ -1,4 +1,5 @@
 import type { Decision, RuleDecision } from '../contracts/decision.js';
+import { fieldsIn } from '../contracts/fields-in.js';
 
 const ALLOWED_DECISION: RuleDecision = {
   allowed: true,
@@ -101,15 +102,7 @@ async function bodyOf(response: AnyResponse): Promise<unknown> {
 }
 
 function rulesIn(body: unknown): readonly string[] | undefined {
-  const parsed = typeof body === 'string' ? parsedOf(body) : body;
+  const parsed = typeof body === 'string' ? fieldsIn(body) : body;
   const rules = (Object(parsed) as Record<string, unknown>)['violated-policies'];
   return Array.isArray(rules) ? rules.map(String) : undefined;
-}
-
-function parsedOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,6 +1,6 @@
 import { algorithmOf } from '../../rules/rule-fields.js';
 import type { RuleFields } from '../../nest/rules/rule-layers.js';
-import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
+import { ifValid } from '../../contracts/rate-limit-config.error.js';
 import type { CompiledRule, Resolved } from '../../rules/compiled-rule.js';
 import { compileFields } from '../../nest/rules/compile-fields.js';
 import { resolvedFields } from '../../nest/rules/rule-changes.js';
@@ -52,21 +52,19 @@ export class ReplayedRule {
 
   /** Returns the rule of a request by what it determined; `undefined` if that is no rule any more. */
   of(resolved: Resolved | undefined): RulePair | undefined {
-    if (!this.pairs.has(resolved)) this.pairs.set(resolved, this.pairOf(resolved));
+    if (!this.pairs.has(resolved))
+      this.pairs.set(
+        resolved,
+        ifValid(() => this.pairOf(resolved)),
+      );
     return this.pairs.get(resolved);
   }
 
-  private pairOf(resolved: Resolved | undefined): RulePair | undefined {
-    try {
-      const [now, then] = [this.current, this.changed].map((fields) =>
-        resolvedFields(fields, resolved ?? {}, this.path),
-      ) as [RuleFields, RuleFields];
-      const costThen = costChange(now['cost'] ?? 1, then['cost'] ?? 1);
-      return { now: this.compiled(now), then: this.compiled(then), costThen };
-    } catch (error) {
-      if (error instanceof RateLimitConfigError) return undefined;
-      throw error;
-    }
+  private pairOf(resolved: Resolved = {}): RulePair {
+    const now = resolvedFields(this.current, resolved, this.path);
+    const then = resolvedFields(this.changed, resolved, this.path);
+    const costThen = costChange(now['cost'] ?? 1, then['cost'] ?? 1);
+    return { now: this.compiled(now), then: this.compiled(then), costThen };
   }
 
   /** Requests state their costs, and processes renew the leases of permits until they are released. */

@@ -1,4 +1,4 @@
-import { isFields } from '../../contracts/fields.js';
+import { fieldsIn } from '../../contracts/fields-in.js';
 import type { Resolved } from '../../rules/compiled-rule.js';
 
 /** A request to record. */
@@ -205,13 +205,9 @@ export function routeHash(route: string | undefined): number {
 
 /** Returns the requests in a text of another process; `undefined` if it has another form. */
 export function readTraffic(text: string): RecordedTraffic | undefined {
-  try {
-    const read: unknown = JSON.parse(text);
-    const isTraffic = isFields(read) && Array.isArray(read['rows']) && Array.isArray(read['values']);
-    return isTraffic ? (read as unknown as RecordedTraffic) : undefined;
-  } catch {
-    return undefined;
-  }
+  const read = fieldsIn(text);
+  const isTraffic = Array.isArray(read?.['rows']) && Array.isArray(read['values']);
+  return isTraffic ? (read as unknown as RecordedTraffic) : undefined;
 }
 
 /** Merges the requests of several processes: those of the subjects and the time that all of them have. */

@@ -1,5 +1,5 @@
 import { Inject, Injectable, ServiceUnavailableException, type OnModuleDestroy } from '@nestjs/common';
-import { isFields } from '../../contracts/fields.js';
+import { fieldsIn } from '../../contracts/fields-in.js';
 import { after, type Timer } from '../../contracts/timer.js';
 import type { BlockOptions } from '../../limiter/rate-limiter.options.js';
 import type { RuleHit } from '../../rules/compiled-rule.js';
@@ -179,11 +179,7 @@ export function blockKey({ rule, subject }: Pick<NotedBlock, 'rule' | 'subject'>
 
 /** Reads a block; `undefined` if another program wrote the text. */
 function parsed(text: string): NotedBlock | undefined {
-  try {
-    const read: unknown = JSON.parse(text);
-    const isBlock = isFields(read) && typeof read['rule'] === 'string' && typeof read['subject'] === 'string';
-    return isBlock ? (read as unknown as NotedBlock) : undefined;
-  } catch {
-    return undefined;
-  }
+  const read = fieldsIn(text);
+  const isBlock = typeof read?.['rule'] === 'string' && typeof read['subject'] === 'string';
+  return isBlock ? (read as unknown as NotedBlock) : undefined;
 }

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { hasFigures, type RuleDecision } from '../../contracts/decision.js';
 import { decisionOf } from '../../limiter/decision.js';
-import { problemsOf } from '../../contracts/rate-limit-config.error.js';
+import { ifValid } from '../../contracts/rate-limit-config.error.js';
 import type { RuleHit } from '../../rules/compiled-rule.js';
 import type { TableRule } from '../../nest/rules/rule-table.js';
 import type { Subject } from '../../rules/subject.js';
@@ -84,8 +84,7 @@ export function eachOnce(hits: readonly RuleHit[]): readonly RuleHit[] {
 
 /** Returns the hits of a subject under rules, each counter once. An exception that does not fit its rule is reported elsewhere. */
 export function hitsOf(rules: readonly TableRule[], subject: Subject): readonly RuleHit[] {
-  const hits: RuleHit[] = [];
-  for (const each of rules) problemsOf(() => hits.push(...each.hitsOf(subject, 0)));
+  const hits = rules.flatMap((each) => ifValid(() => each.hitsOf(subject, 0)) ?? []);
   return eachOnce(hits.filter(({ rule }) => rule.trialOf === undefined));
 }
 

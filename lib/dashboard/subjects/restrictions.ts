@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { hasFigures } from '../../contracts/decision.js';
-import { problemsOf } from '../../contracts/rate-limit-config.error.js';
+import { ifValid } from '../../contracts/rate-limit-config.error.js';
 import type { CompiledRule, RuleHit } from '../../rules/compiled-rule.js';
 import { RateLimitService } from '../../nest/rate-limit.service.js';
 import { exceptionKey, type HeldRule } from '../../nest/rules/rule-changes.js';
@@ -121,9 +121,8 @@ function endOf(note: ListedBlock | undefined, states: readonly SubjectState[]): 
 function hitOf(rule: TableRule, given: string): RuleHit | undefined {
   const text = given.trim();
   const list = text.split('|').map((part) => part.trim());
-  const hits: RuleHit[] = [];
-  for (const subject of list.length > 1 ? [text, list] : [text])
-    problemsOf(() => hits.push(...rule.hits('reset', subject, undefined)));
+  const subjects = list.length > 1 ? [text, list] : [text];
+  const hits = subjects.flatMap((subject) => ifValid(() => rule.hits('reset', subject, undefined)) ?? []);
   return hits.find((each) => each.rule.trialOf === undefined);
 }
 

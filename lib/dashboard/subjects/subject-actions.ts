@@ -11,7 +11,6 @@ import { parseDuration, type Duration } from '../../contracts/duration.js';
 import { AUTHORSHIP, durationOption } from '../../contracts/options.js';
 import { problem } from '../../contracts/rate-limit-config.error.js';
 import type { LiveRuleFields, SetOptions, UnsetOptions } from '../../live/change-options.js';
-import type { RuleHit } from '../../rules/compiled-rule.js';
 import { type Subject, subjectForPrograms, subjectFromSource } from '../../rules/subject.js';
 import type { TableRule } from '../../nest/rules/rule-table.js';
 import { RateLimitService } from '../../nest/rate-limit.service.js';
@@ -48,7 +47,7 @@ export class SubjectActions {
   async reset(rule: string, id: string, by: string): Promise<boolean> {
     const { subject, rules } = await this.find(rule, id);
     const hits = eachOnce(rules.flatMap((rule) => rule.everyHit(subject)));
-    const hadState = (await this.limits.resetHits(hits)).includes(true);
+    const hadState = await this.limits.resetHits(hits);
     await this.blocks.remove({ rule, subject: subjectText(subject) });
     return (await this.unexcept(rule, subject, by)) || hadState;
   }
@@ -71,7 +70,7 @@ export class SubjectActions {
     const hits = hitsOf(rules, subject).filter(({ block }) => block);
     if (hits.length > 0) {
       const block = { rule, subject: subjectText(subject), by, ...(reason !== undefined && { reason }) };
-      await this.blockAll(hits, microseconds);
+      await this.limits.blockHits(hits, microseconds);
       await this.blocks.note(block, microseconds / 1000).catch(unlisted);
       return;
     }
@@ -96,7 +95,7 @@ export class SubjectActions {
     const { subject, rules } = await this.find(rule, id);
     const block = { rule, subject: subjectText(subject) };
     const hits = hitsOf(rules, subject).filter(({ block }) => block);
-    await this.blockAll(hits, SHORTEST_BLOCK);
+    await this.limits.blockHits(hits, SHORTEST_BLOCK);
     const note = (await this.blocks.read()).find((each) => blockKey(each) === blockKey(block));
     if (note && note.by === undefined) await this.reset(rule, id, by);
     else await this.blocks.remove(block);
@@ -145,11 +144,6 @@ export class SubjectActions {
     const ids = list.map(({ rule, id }) => `${id} of rule "${escaped(rule)}"`);
     this.logger.log(`Operations page: "${escaped(by)}" has seen the subject with the id ${ids.join(', ')}.`);
     return subjects.map((subject) => plainText(subjectForPrograms(subject)));
-  }
-
-  /** Blocks counters: all of them in this process even if Redis does not confirm it. */
-  private async blockAll(hits: readonly RuleHit[], microseconds: number): Promise<void> {
-    await Promise.all(hits.map((hit) => this.limits.blockHit(hit, microseconds)));
   }
 
   private async find(rule: string, id: string): Promise<{ subject: Subject; rules: readonly TableRule[] }> {

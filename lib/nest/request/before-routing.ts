@@ -1,9 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Decision } from '../../contracts/decision.js';
-import type { OnStoreError } from '../../rules/rule.js';
 import { DecidedHit } from '../../limiter/decision.js';
-import type { TableRule } from '../rules/rule-table.js';
-import type { Warnings } from '../warnings.js';
 import type { Exchange } from './exchange.js';
 import { RouteLimit, type Applied } from './route-limit.js';
 import { Route } from './routes.js';
@@ -66,26 +63,23 @@ export class BeforeRouting {
    *
    * @param id the route; `undefined` for a rule of the module
    */
-  limitOf(
-    rule: TableRule,
-    id: string | undefined,
-    warnings: Warnings,
-    onStoreError: OnStoreError | undefined,
-  ): RouteLimit {
-    if (id === undefined || !this.rules.has(rule.name)) return new RouteLimit(rule, warnings, onStoreError);
-    return new OnceLimit(rule, warnings, onStoreError, this);
+  limitOf(id: string | undefined, ...limit: LimitArguments): RouteLimit {
+    const [{ name }] = limit;
+    return id !== undefined && this.rules.has(name)
+      ? new OnceLimit(this, ...limit)
+      : new RouteLimit(...limit);
   }
 }
+
+type LimitArguments = ConstructorParameters<typeof RouteLimit>;
 
 /** A limit of a handler that does not apply to requests which the same rule has charged before routing. */
 class OnceLimit extends RouteLimit {
   constructor(
-    rule: TableRule,
-    warnings: Warnings,
-    onStoreError: OnStoreError | undefined,
     private readonly before: BeforeRouting,
+    ...limit: LimitArguments
   ) {
-    super(rule, warnings, onStoreError);
+    super(...limit);
   }
 
   override apply(exchange: Exchange): Applied | Promise<Applied> {

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { isDeepStrictEqual } from 'node:util';
 import type { Duration } from '../../contracts/duration.js';
-import { problemsOf, rejectConfig, unknownName } from '../../contracts/rate-limit-config.error.js';
+import { ifValid, problemsOf, rejectConfig, unknownName } from '../../contracts/rate-limit-config.error.js';
 import type { Operation } from '../../limiter/operation.js';
 import type { CompiledRule, Cost, RuleHit } from '../../rules/compiled-rule.js';
 import { CacheLimit, type KeyedRule } from '../../rules/keyed-rule.js';
@@ -135,9 +135,8 @@ export class TableRule {
 
   /** Whether programs pass a subject as the guard finds it: the guard hashes values of headers. */
   isPlain(subject: Subject): boolean {
-    let read: Subject | undefined;
-    const problems = problemsOf(() => (read = this.subjectOf(subjectForPrograms(subject))));
-    return problems.length === 0 && isDeepStrictEqual(read, subject);
+    const read = ifValid(() => this.subjectOf(subjectForPrograms(subject)));
+    return isDeepStrictEqual(read, subject);
   }
 
   private effective(fields: DeclaredFields, changes?: RuleChanges): EffectiveRule {

@@ -209,7 +209,7 @@ export class RouteRules implements OnApplicationShutdown {
     if (!rule) return undefined;
     this.declared.report(this.shared.conflict(fields, owner));
     this.shared.add(fields, owner);
-    const limit = this.before.limitOf(rule, id, this.warnings, this.declared.onStoreError);
+    const limit = this.before.limitOf(id, rule, this.warnings, this.declared.onStoreError);
     this.checks.add(limit);
     return limit;
   }

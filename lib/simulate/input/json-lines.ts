@@ -1,4 +1,5 @@
 import { isFields } from '../../contracts/fields.js';
+import { fieldsIn } from '../../contracts/fields-in.js';
 import { capitalized, lineReader, namesOf, textOf, type Lookup } from './log-fields.js';
 import type { LineOptions, LogReader, NamedField } from './lines.js';
 
@@ -33,20 +34,11 @@ function inside(line: Fields, steps: readonly string[]): unknown {
 export function jsonReader(options: LineOptions): LogReader {
   const lookup = (field: string) => finder(namesOf(field, options));
   return lineReader(options.by, {
-    parse,
+    parse: fieldsIn,
     time: lookup('time'),
     lookup,
     fields: (line) => named(line, '', 3),
   });
-}
-
-function parse(text: string): Fields | undefined {
-  try {
-    const line: unknown = JSON.parse(text);
-    return isFields(line) ? line : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Returns the fields with a text or a number in them, down to a depth. */
