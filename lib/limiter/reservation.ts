@@ -75,7 +75,7 @@ export class Reservation<Actual = number | CostByRule> implements AsyncDisposabl
   /**
    * Reports the total usage so far, such as the cumulative tokens of a stream: usage beyond the reservation is charged while
    * the work is done, at most once a second, when it reaches a tenth of the reservation. Without effect if the value is
-   * `null`, `undefined` or smaller than before, and after the end of the reservation.
+   * `null`, `undefined`, no finite number or smaller than before, and after the end of the reservation.
    *
    * @returns whether all rules still had permits when usage was last charged: if not, or if the reservation was denied, the
    *   work should stop

@@ -37,7 +37,8 @@ export class UsageReports {
       const { rule, cost } = this.hits[nth]!;
       const used = costOfRule(usage, rule) as number | null | undefined;
       if (rule.algorithm.leases) continue;
-      if (typeof used === 'number' && used > use.used) use.used = Math.min(MOST, Math.ceil(used));
+      if (typeof used === 'number' && used > use.used && used < Infinity)
+        use.used = Math.min(MOST, Math.ceil(used));
       isDue ||= use.used - cost - use.charged >= Math.max(1, cost * REPORTED_PART);
     }
     if (isDue && this.engine.base.stopwatch() >= this.nextAt) this.sent = this.report();

@@ -193,13 +193,11 @@ export class Settlement {
     const isFile = value instanceof StreamableFile; // has bytes, also if its stream is in object mode
     const stream: unknown = isFile ? value.getStream() : value;
     const isBytes = stream instanceof Readable && (isFile || !stream.readableObjectMode);
-    if (isBytes) this.countBytes(run, stream, ended);
-    else if (isIterable(value)) this.follow(run, value, ended);
-    else {
-      for (const limit of this.limits) this.add(run, limit, value);
-      return false;
-    }
-    return true;
+    const isOpen = isBytes
+      ? this.countBytes(run, stream, ended)
+      : isIterable(value) && this.follow(run, value, ended);
+    if (!isOpen) for (const limit of this.limits) this.add(run, limit, value);
+    return isOpen;
   }
 
   private add(run: Run, limit: RouteLimit, value: unknown): void {
@@ -216,7 +214,7 @@ export class Settlement {
 
   private note(run: Run, limit: RouteLimit, given: unknown): void {
     if (given === undefined || given === null) return;
-    const isCost = typeof given === 'number' && given >= 0;
+    const isCost = typeof given === 'number' && given >= 0 && given < Infinity;
     if (isCost) run.set(limit, Math.min(Math.ceil(given), LARGEST));
     if (!isCost || given > LARGEST) this.report(limit, problem(`${limit.path}.settle`, given, ALLOWED));
   }
@@ -226,7 +224,7 @@ export class Settlement {
   }
 
   /** Not by `stream.on`, which would let the stream flow before the response reads it. */
-  private countBytes(run: Run, stream: Readable, ended?: Ended): void {
+  private countBytes(run: Run, stream: Readable, ended?: Ended): true {
     let bytes = 0;
     const count = (chunk: string | Uint8Array): void => {
       bytes += typeof chunk === 'string' ? Buffer.byteLength(chunk) : chunk.byteLength;
@@ -236,11 +234,15 @@ export class Settlement {
     this.streams.push(stream);
     EventEmitter.prototype.on.call(stream, 'data', count);
     if (ended) finished(stream, (error) => ended(error ? failure(error) : SUCCESS));
+    return true;
   }
 
-  /** Changes the iterable itself: Nest compares it with what interceptors return. */
-  private follow(run: Run, values: AsyncIterable<unknown>, ended?: Ended): void {
-    const iterator = values[Symbol.asyncIterator].bind(values);
+  /**
+   * Changes the iterable itself until it is read, since Nest compares it with what interceptors return. Returns whether it
+   * can be changed.
+   */
+  private follow(run: Run, values: AsyncIterable<unknown>, ended?: Ended): boolean {
+    const own = Object.getOwnPropertyDescriptor(values, Symbol.asyncIterator);
     const end = (error: unknown, isLeft: boolean): void => {
       this.wasLeft ||= isLeft;
       if (error !== undefined) this.hasFailed = true;
@@ -249,10 +251,11 @@ export class Settlement {
     };
     const open = (): AsyncIterator<unknown> => {
       this.running += 1;
-      const see = (value: unknown): void => void this.see(run, value);
-      return observed({ [Symbol.asyncIterator]: iterator }, end, undefined, see);
+      if (own) Object.defineProperty(values, Symbol.asyncIterator, own);
+      else Reflect.deleteProperty(values, Symbol.asyncIterator);
+      return observed(values, end, undefined, (value) => void this.see(run, value));
     };
-    Object.defineProperty(values, Symbol.asyncIterator, { value: open, configurable: true });
+    return Reflect.defineProperty(values, Symbol.asyncIterator, { value: open, configurable: true });
   }
 }
 

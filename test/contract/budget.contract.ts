@@ -123,7 +123,8 @@ export function budgetContract(bench: () => Bench): void {
       expect(await used(3_000)).toEqual([true, 7_000]);
       it.time.advance(1_000);
       const now = (await left(it, [TOKENS]))[0];
-      for (const value of [null, undefined, 5, NaN, -1]) expect(await used(value)).toEqual([true, now]);
+      for (const value of [null, undefined, 5, NaN, -1, Infinity])
+        expect(await used(value)).toEqual([true, now]);
       expect(await budget.settle({ tokens: 3_000 })).toBe(true); // only the permit changed
       expect((await left(it, [TOKENS]))[0]).toBe(now);
     });
