@@ -8,7 +8,7 @@ import { limitCalls } from './limited-method.js';
 import { ModuleCheck } from './checks/module-check.js';
 import { noteAlgorithms } from './rules/named-algorithms.js';
 import type { Named } from '../rules/rule.js';
-import type { CheckedRule, NoRule } from './rules/decorated-rule.js';
+import type { CheckedRule, DecoratedRule, NoRule } from './rules/decorated-rule.js';
 import type { RouteRule, RouteRuleFields } from './rules/route-rule.js';
 
 // Registered symbols: the ES module build and the CommonJS build read each other's metadata.
@@ -48,7 +48,10 @@ type Positional<Third> = [
 ];
 
 /** The arguments after the name of a rule. Three follow only a window. */
-type Overriding<Second> = [fields?: CheckedRule<Second>, ...more: NoRule[]];
+type Overriding<Second> = [
+  fields?: CheckedRule<Second, Second extends object ? DecoratedRule : NoRule>,
+  ...more: NoRule[],
+];
 
 /**
  * The arguments after the first one of `@RateLimit`: after a window, the limit and others; after a rule's

@@ -42,7 +42,7 @@ const WRONG: readonly (readonly [code: string, text: string])[] = [
   ],
   [
     `RateLimit({ window: '1m', limit: 5, bust: 10 })`,
-    `Type 'number' is not assignable to type '"a rule has no field bust"'.`,
+    "Object literal may only specify known properties, but 'bust' does not exist in type 'DecoratedRule'. Did you mean to write 'burst'?",
   ],
   [
     `RateLimit({ window: '1m', limit: '5' })`,

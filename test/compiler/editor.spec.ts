@@ -168,7 +168,16 @@ const RIGHT: readonly string[] = [
 
 const forRootAsync = (source: string): string => `RateLimitModule.forRootAsync({ ${source} });`;
 
+/** A rule with a misspelled field, and the field that the compiler suggests. */
+const MISSPELLED: readonly (readonly [code: string, field: string])[] = [
+  [`class A { @RateLimit({ name: 'x', windw: '1m', limit: 5 }) go() {} }`, 'window'],
+  [`class A { @RateLimit({ window: '1m', limit: 5, algorithm: 'gcra', brst: 5 }) go() {} }`, 'burst'],
+  [`class A { @RateLimit('login', { limt: 5 }) go() {} }`, 'limit'],
+  [`class A { @RateLimit('1m', 5, 'gcra', { costt: 5 }) go() {} }`, 'cost'],
+];
+
 const compiler = openEditor(PREAMBLE, [
+  ...MISSPELLED.map(([code]) => code),
   ...WRONG_DECORATORS.map(([, code]) => code),
   ...FACTORIES.flatMap((place) => WRONG_RULES.map(([rule]) => PLACES[place]!(rule))),
   ...[...SOURCES, ...RIGHT].map(forRootAsync),
@@ -179,6 +188,14 @@ it.each(WRONG_DECORATORS)('the error about %s is a sentence', (_title, code, sen
   const lines = first!.split('\n');
   expect(lines.length).toBeLessThanOrEqual(2);
   expect(lines.at(-1)).toContain(`is not assignable to parameter of type '"${sentence}"'`);
+});
+
+it.each(MISSPELLED)('the error about %s is one line with the field that was meant', (code, field) => {
+  const [error, ...others] = compiler.errors(code);
+  expect([error!.split('\n').length, others]).toEqual([1, []]);
+  expect(error).toMatch(
+    new RegExp(`^Object literal may only specify known .*Did you mean to write '${field}'\\?$`),
+  );
 });
 
 describe.each(FACTORIES)('the error about %s', (place) => {

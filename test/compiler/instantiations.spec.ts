@@ -17,7 +17,7 @@ const FORMS = [
 const METHODS = Array.from({ length: 200 }, (_, nth) => `  ${FORMS[nth % 4]!(nth + 1)}\n  m${nth}() {}`);
 const CODE = `import { RateLimit } from '../../dist/esm/index.js';\nexport class Many {\n${METHODS.join('\n')}\n}\n`;
 
-it('200 decorated methods cost a compiler that checks them at most 15,700 instantiations of types', () => {
+it('200 decorated methods cost a compiler that checks them at most 13,500 instantiations of types', () => {
   const options = { ...compilerOptions(), skipLibCheck: true };
   const host = ts.createCompilerHost(options);
   const { fileExists, readFile, getSourceFile } = host;
@@ -32,5 +32,5 @@ it('200 decorated methods cost a compiler that checks them at most 15,700 instan
     program.getSemanticDiagnostics(program.getSourceFile(FILE)).map(({ messageText }) => messageText),
   ).toEqual([]);
   expect(program.getInstantiationCount()).toBeGreaterThan(0);
-  expect(program.getInstantiationCount()).toBeLessThanOrEqual(15_700);
+  expect(program.getInstantiationCount()).toBeLessThanOrEqual(13_500);
 });

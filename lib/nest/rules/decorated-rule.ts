@@ -28,7 +28,7 @@ export type DecoratedRule = RouteRuleFields &
  * A rule in which the type of every invalid field is a sentence, so that the compiler's error is that sentence. An
  * optional field comes from a declared type, and is checked at start. The name of a rule is not checked.
  */
-export type CheckedRule<Given> = Given extends string
+export type CheckedRule<Given, None = NoRule> = Given extends string
   ? Given
   : keyof Given extends FieldsOf[KeyOf<AlgorithmOf<Given>>]
     ? Given extends Unquestioned
@@ -37,8 +37,15 @@ export type CheckedRule<Given> = Given extends string
     : object extends Given
       ? RouteRule | CheckedFields<Given>
       : [keyof Given & keyof DecoratedRule] extends [never]
-        ? NoRule
-        : CheckedFields<Given>;
+        ? None
+        : keyof Given extends keyof DecoratedRule
+          ? CheckedFields<Given>
+          : Fields<AlgorithmOf<Given>>;
+
+/** The fields among which the compiler suggests one for a misspelled field. */
+type Fields<Algorithm> = Algorithm extends AlgorithmName
+  ? RouteRuleFields & Named & OptionsOf<Algorithm> & { readonly algorithm: Algorithm }
+  : DecoratedRule;
 
 /** The sentence about a list of rules, a number, or the class or the method of a decorator without parentheses. */
 export type NoRule = "did you mean @RateLimit('1m', 100)? A decorator takes one rule, in parentheses";
