@@ -24,23 +24,20 @@ function viewOf(rules: readonly EffectiveRule[]): RuleView {
   const [first] = rules as readonly [EffectiveRule];
   const { live, rule, exceptions } = first;
   const fields = Object.entries(first.fields).map(([name, field]) => shownField(name, field));
+  const values = Object.entries(first.fields).map(([name, { value }]) => [name, value] as const);
   const isKnown = Object.hasOwn(first.fields, 'algorithm');
   const algorithm = { value: DEFAULT_ALGORITHM, from: 'the default' };
   return {
     rule,
     routes: [...new Set(rules.flatMap(({ route }) => route ?? []))],
     fields: isKnown ? fields : [...fields, shownField('algorithm', algorithm)],
-    noPreview: whyNoPreview(valuesOf(first)) ?? null,
+    noPreview: whyNoPreview(Object.fromEntries(values)) ?? null,
     shadow: first.fields['mode']?.value === 'shadow',
     change: live
       ? { ...live, fields: live.fields as SnapshotChange['fields'], version: live.version ?? 0 }
       : null,
     exceptions: exceptions.length,
   };
-}
-
-function valuesOf({ fields }: EffectiveRule): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(Object.entries(fields).map(([name, { value }]) => [name, value]));
 }
 
 function shownField(name: string, { value, from }: EffectiveField): SnapshotField {

@@ -14,7 +14,7 @@ import {
   type DashboardGuarded,
   type RateLimitDashboardOptions,
 } from './dashboard.options.js';
-import { viewsOf, type RuleView } from './rule-views.js';
+import { viewsOf } from './rule-views.js';
 import type { Snapshot, SnapshotLive, SnapshotLoss, SnapshotRule } from './snapshot.js';
 import { namedSubject, shownLive, subjectOfText } from './subjects/masked.js';
 import { RemainingPermits } from './subjects/remaining-permits.js';
@@ -96,7 +96,7 @@ export class Snapshots {
         return { ...named, ...(countsAll && { subject: EVERYONE }), denied, error, ...permits[next++]! };
       });
       return {
-        ...(view ?? unknownRule(rule)),
+        ...(view ?? { ...UNKNOWN, rule }),
         editable: editable && view !== undefined,
         ...figures,
         minutes: minutesOf(rule, minutes),
@@ -113,6 +113,4 @@ function minutesOf(rule: string, minutes: readonly MinuteCounts[]): SnapshotRule
 }
 
 /** A rule of programs, or of another version of the application. */
-function unknownRule(rule: string): RuleView {
-  return { rule, routes: [], fields: [], noPreview: null, shadow: false, change: null, exceptions: 0 };
-}
+const UNKNOWN = { routes: [], fields: [], noPreview: null, shadow: false, change: null, exceptions: 0 };

@@ -39,7 +39,8 @@ function parseClientIp(text: string): IpAddress | undefined {
 function parseIp(text: string): IpAddress | undefined {
   if (text.length > LONGEST) return undefined;
   if (isIPv4(text)) return text;
-  const address = withoutZone(text);
+  // Without the zone id, as in `fe80::1%eth0`, if it has only characters that RFC 6874 allows.
+  const address = text.replace(/%[\w.~-]+$/, '');
   if (address.includes('%') || !isIPv6(address)) return undefined;
   return unmapped(groupsOf(address.includes('.') ? canonical(address) : address));
 }
@@ -51,11 +52,6 @@ function textOf(groups: readonly number[]): string {
 
 function canonical(ipv6: string): string {
   return new URL(`http://[${ipv6}]`).hostname.slice(1, -1);
-}
-
-/** Removes the zone id, as in `fe80::1%eth0`, if it has only characters that RFC 6874 allows. */
-function withoutZone(text: string): string {
-  return text.replace(/%[\w.~-]+$/, '');
 }
 
 function groupsOf(hex: string): number[] {
@@ -134,11 +130,9 @@ export function canonicalIp(address: string | undefined, ipv6Prefix = 64): strin
   const dotted = address.startsWith('::ffff:') ? address.slice(7) : address;
   if (dotted.length <= 15 && isIPv4(dotted)) return dotted;
   const ip = parseClientIp(address);
-  return typeof ip === 'object' ? `${networkOf(ip, ipv6Prefix)}/${ipv6Prefix}` : ip;
-}
-
-function networkOf(groups: readonly number[], bits: number): string {
-  return textOf(groups.map((group, index) => group & maskOf(bits - 16 * index)));
+  if (typeof ip !== 'object') return ip;
+  const network = ip.map((group, index) => group & maskOf(ipv6Prefix - 16 * index));
+  return `${textOf(network)}/${ipv6Prefix}`;
 }
 
 /** Returns the mask of the leading bits of a 16-bit group. */

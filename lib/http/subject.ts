@@ -54,24 +54,20 @@ export const EVERYONE = 'everyone';
  * @param name in upper or lower case
  */
 export function headerSubjectOf(name: string): (value: string | undefined) => string | undefined {
-  const canonical = name.toLowerCase() === 'authorization' ? canonicalCredentials : trimmed;
+  const isAuthorization = name.toLowerCase() === 'authorization';
   return (value) => {
-    const text = typeof value === 'string' ? canonical(value) : '';
+    // Node.js trims the headers of requests, but a value that a program passes may have spaces around it.
+    const trimmed = typeof value === 'string' ? value.trim() : '';
+    const text = isAuthorization ? canonicalCredentials(trimmed) : trimmed;
     return text === '' ? undefined : createHash('sha256').update(text).digest('hex').slice(0, 32);
   };
-}
-
-/** Node.js trims the headers of requests, but a value that a program passes may have spaces around it. */
-function trimmed(value: string): string {
-  return value.trim();
 }
 
 /**
  * Returns the same text for `Bearer token`, `bearer token` and `Bearer  token`. The scheme is case-insensitive (RFC
  * 9110) and parsers skip any number of spaces after it, so a client could otherwise have a counter for each variant.
  */
-function canonicalCredentials(value: string): string {
-  const text = value.trim();
+function canonicalCredentials(text: string): string {
   const end = text.search(/\s/);
   return end < 0 ? text : `${text.slice(0, end).toLowerCase()} ${text.slice(end).trim()}`;
 }

@@ -146,8 +146,7 @@ export class SourceRules extends LiveRules {
   /** @throws RateLimitConfigError if the change does not fit its rule */
   private check(change: RuleChange): void {
     const { rule } = change;
-    const problems = this.table.problemsOf(rule, withChange(this.table.changes.get(rule), change));
-    rejectAny(problems);
+    rejectAny(this.table.problemsOf(rule, withChange(this.table.changes.get(rule), change)));
   }
 }
 

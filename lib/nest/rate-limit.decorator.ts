@@ -91,7 +91,7 @@ export function RateLimit<
   ...others: RateLimitArguments<Given, Second, Third>
 ): ClassDecorator & MethodDecorator {
   refuseBare('@RateLimit', "@RateLimit('1m', 100)", [rule, ...others]);
-  return applyDecorators(append('@RateLimit', RULES, noted(ruleOf(rule, others))), checkModule);
+  return applyDecorators(append('@RateLimit', RULES, noteAlgorithms(ruleOf(rule, others))), checkModule);
 }
 
 /** Not on middleware: Nest would warn about a filter that its user has not written. */
@@ -99,11 +99,6 @@ function checkModule(target: object, name?: string | symbol, descriptor?: Proper
   const { use } = (name === undefined ? (target as Type).prototype : target) as { readonly use?: unknown };
   const isMiddleware = typeof use === 'function' && use.length === 3;
   if (!isMiddleware) (UseFilters(ModuleCheck) as MethodDecorator)(target, name!, descriptor!);
-}
-
-function noted(rule: object): object {
-  noteAlgorithms(rule);
-  return rule;
 }
 
 /** Converts the arguments of a decorator to the fields of a rule. */

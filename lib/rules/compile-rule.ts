@@ -166,8 +166,7 @@ function compileTrial(
   weightName: typeof boundedPart,
 ): CompiledRule | undefined {
   if (trial === undefined) return undefined;
-  const problems = fieldProblems((field) => `${path}.trial.${field}`, { ...trial }, TRIAL_FIELDS);
-  rejectAny(problems);
+  rejectAny(fieldProblems((field) => `${path}.trial.${field}`, { ...trial }, TRIAL_FIELDS));
   const rule = { ...live, ...trial, mode: 'shadow', alerts: undefined } as AnyRule;
   const { name: trialOf = DEFAULT_RULE_NAME } = live;
   return { ...compileRule(rule, `${path}.trial`, weightName), name: `${trialOf}?`, trialOf };

@@ -26,11 +26,6 @@ export function keyOf(head: string, subject: Subject, tail: string): string {
   return head + encodeSubject(subject) + tail;
 }
 
-/** Returns the name of a subject in the state of a rule that keeps all subjects in one. */
-function subjectText(subject: Subject): string {
-  return typeof subject === 'string' ? subject : encodeSubject(subject);
-}
-
 /** Returns the part of a key before the subject. */
 export function keyHead(prefix: string): string {
   return `${prefix}{`;
@@ -81,7 +76,7 @@ function encodePart(part: string): string {
 /** Returns the parameters of a subject; `undefined` if each subject of the rule has a state of its own. */
 export function parametersOfSubject({ bySubject }: CompiledRule, subject: Subject): Parameters | undefined {
   if (!bySubject) return undefined;
-  const text = subjectText(subject);
+  const text = typeof subject === 'string' ? subject : encodeSubject(subject);
   return bySubject(text, subjectNumber(text));
 }
 

@@ -41,15 +41,16 @@ export class Previews {
   async of(rule: string, fields: Readonly<Record<string, unknown>>, subject?: string): Promise<Preview> {
     const change = { layer: { rule, fields, until: Infinity }, exceptions: [] };
     const exceptions = this.table.changes.get(rule)?.exceptions ?? []; // They have to fit, as for the change itself.
-    const problems = this.table.problemsOf(rule, { ...change, exceptions });
-    rejectAny(problems);
-    const rules = this.rulesOf(rule, change);
+    rejectAny(this.table.problemsOf(rule, { ...change, exceptions }));
+    const named = this.table.rulesNamed(rule);
+    /** The rule on each route, by the hash of the route; 0 if routes share its counters. */
+    const rules = new Map(named.map((each) => [routeHash(each.route), replayed(each, change)]));
     const others = await (this.asked.get(rule) ?? this.askOthers(rule));
     const { requests, ...traffic } = mergeTraffic([this.recorded(rule), ...others]);
     const one = subject === undefined ? undefined : hashOf(subject);
-    const replayed = one === undefined ? requests : requests.filter((each) => each.subject === one);
+    const ofOne = one === undefined ? requests : requests.filter((each) => each.subject === one);
     return replayTraffic(
-      { ...traffic, requests: replayed },
+      { ...traffic, requests: ofOne },
       (route) => rules.get(route),
       this.processes.collector.clock(),
     );
@@ -61,12 +62,6 @@ export class Previews {
     const others = this.ofOthers(rule).finally(() => this.asked.delete(rule));
     this.asked.set(rule, others);
     return others;
-  }
-
-  /** The rule on each route, by the hash of the route; 0 if routes share its counters. */
-  private rulesOf(rule: string, change: RuleChanges): Map<number, ReplayedRule> {
-    const rules = this.table.rulesNamed(rule);
-    return new Map(rules.map((each) => [routeHash(each.route), replayed(each, change)]));
   }
 
   private recorded(rule: string): RecordedTraffic {

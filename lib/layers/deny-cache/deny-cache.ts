@@ -76,7 +76,7 @@ export class DenyCache implements Store, Follower {
   trusted(isTrusted: boolean): void {
     this.changes += 1;
     this.isTrusted = isTrusted;
-    this.sweep(() => true);
+    this.sweep(Infinity);
   }
 
   /** Returns the cached results of a request; `undefined` if there are none. */
@@ -113,16 +113,11 @@ export class DenyCache implements Store, Follower {
     }
     if (!denied || wait === 0 || !this.isListening(hits) || changes !== this.changes) return;
     this.denials.add(new Denial(denied.key, hits, results, since, since + wait));
-    this.timer ??= every(SWEEP_EVERY_MS, () => this.sweepEnded());
+    this.timer ??= every(SWEEP_EVERY_MS, () => this.sweep(this.now()));
   }
 
-  private sweepEnded(): void {
-    const now = this.now();
-    this.sweep((denial) => denial.isOver(now));
-  }
-
-  private sweep(isOver: (denial: Denial) => boolean): void {
-    this.denials.sweep(isOver);
+  private sweep(now: number): void {
+    this.denials.sweep((denial) => denial.isOver(now));
     if (this.denials.count > 0) return;
     this.timer?.stop();
     this.timer = undefined;

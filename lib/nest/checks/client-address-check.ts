@@ -42,7 +42,8 @@ function proxyTrust(request: HttpRequest): ProxyTrust {
 /** Whether the framework trusts every proxy, as far as its settings show before the first request. */
 export function trustsEveryProxy(framework: string, instance: unknown): boolean {
   try {
-    const setting = framework === 'fastify' ? fastifyTrust(instance) : expressTrust(instance);
+    const express = instance as { get(setting: string): unknown };
+    const setting = framework === 'fastify' ? fastifyTrust(instance) : express.get('trust proxy fn');
     if (typeof setting !== 'function') return setting === true;
     return CHAIN.every((address) => (setting as TrustFunction)(address, MANY_HOPS) === true);
   } catch {
@@ -51,10 +52,6 @@ export function trustsEveryProxy(framework: string, instance: unknown): boolean 
 }
 
 type TrustFunction = (address: string, hop: number) => unknown;
-
-function expressTrust(instance: unknown): unknown {
-  return (instance as { get(setting: string): unknown }).get('trust proxy fn');
-}
 
 /** Fastify stores its options under a symbol. */
 function fastifyTrust(instance: unknown): unknown {

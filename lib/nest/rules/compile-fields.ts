@@ -57,10 +57,11 @@ function checkCapacity(fields: RuleFields, given: readonly string[], path: strin
   const cause = given.find((field) => field !== 'cost');
   if (cause === undefined || algorithmOf(fields['algorithm'] as string | undefined)?.leases) return;
   const allowed = `the time in which the limit adds the permits, such as "10s", since ${cause} is a function`;
-  const problems = CAPACITIES.filter((name) => typeof readCount(fields[name]) === 'number').map((name) =>
-    problem(`${path}.${name}`, fields[name], allowed),
+  rejectAny(
+    CAPACITIES.filter((name) => typeof readCount(fields[name]) === 'number').map((name) =>
+      problem(`${path}.${name}`, fields[name], allowed),
+    ),
   );
-  rejectAny(problems);
 }
 
 /** Returns the fields of a route's rule that `RateLimiter` supports. */

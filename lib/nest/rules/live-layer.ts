@@ -39,7 +39,10 @@ export function isLiveField(field: string): boolean {
  */
 export function withLayer(rule: RuleFields, layer: unknown, path: string): RuleFields {
   if (!isFields(layer)) rejectValue(path, layer, A_LAYER);
-  const fixed = Object.keys(layer).filter((field) => isFixed(field));
+  // Fields that belong to the code: who is counted, and where.
+  const fixed = Object.keys(layer).filter(
+    (each) => !LIVE.includes(each) && Object.hasOwn(ROUTE_FIELDS, each),
+  );
   rejectAny([
     ...fixed.map(
       (field) =>
@@ -94,11 +97,6 @@ function unusedWait(
   if (layer['maxWait'] === undefined || rule['maxWait'] !== undefined || delays || leases) return [];
   const allowed = 'none, unless the rule in the code has one, or is of concurrency or leaky-bucket';
   return [problem(`${path}.maxWait`, layer['maxWait'], allowed)];
-}
-
-/** Whether a field of a rule belongs to the code: who is counted, and where. */
-function isFixed(field: string): boolean {
-  return !LIVE.includes(field) && Object.hasOwn(ROUTE_FIELDS, field);
 }
 
 function isHeld(algorithm: unknown): boolean {

@@ -18,9 +18,10 @@ function collect(value: unknown, found: Set<string>, depth = 0): void {
   }
 }
 
-/** Notes the algorithms of a decorator's rule, which the module or the first request of a late handler loads. */
-export function noteAlgorithms(rule: object): void {
+/** Returns the rule of a decorator, whose algorithms the module or the first request of a late handler loads. */
+export function noteAlgorithms(rule: object): object {
   collect(rule, named);
+  return rule;
 }
 
 /** Loads the algorithms that decorators have named so far; `undefined` if they are loaded. */

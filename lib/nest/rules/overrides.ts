@@ -1,3 +1,4 @@
+import { entryOf } from '../../contracts/entry-of.js';
 import { problem, rejectAny, rejectValue } from '../../contracts/rate-limit-config.error.js';
 import { OPTION_NAMES } from '../../rules/rule-fields.js';
 import { ROUTE_FIELDS, type RuleFields } from './rule-layers.js';
@@ -85,14 +86,14 @@ export function overridesFromEnv(
   const problems: string[] = [];
   for (const variable of names) {
     const parts = partsOf(variable);
-    const value = valueOf(config, variable);
+    // ConfigModule copies `.env` files into `process.env`, except with `skipProcessEnv`.
+    const value = config.get(variable) ?? process.env[variable];
     if (!parts) problems.push(...[misspelling(variable, value) ?? []].flat());
     else if (value === undefined) problems.push(`${variable}: has no value; allowed: ${WITH_VALUE}`);
     else {
       const [rule, field] = parts;
-      const fields = overrides.get(rule) ?? { [VARIABLE]: variableNames(rule) };
-      fields[camelCase(field)] = value;
-      overrides.set(rule, fields);
+      const nameOf: FieldName = (each) => `RATE_LIMIT__${rule}__${variableOf(each)}`;
+      entryOf(overrides, rule, () => ({ [VARIABLE]: nameOf }))[camelCase(field)] = value;
     }
   }
   rejectAny(problems);
@@ -120,11 +121,6 @@ function checkArguments(config: unknown, names: unknown): void {
   rejectValue('names of overridesFromEnv', names, 'a list of names of variables');
 }
 
-/** ConfigModule copies `.env` files into `process.env`, except with `skipProcessEnv`. */
-function valueOf(config: ConfigReader, variable: string): unknown {
-  return config.get(variable) ?? process.env[variable];
-}
-
 /** The rules that an override applies to: the rule of this name, or for `CREATE_ORDER` each rule whose name has this form. */
 export function rulesNamed(override: string, names: ReadonlySet<string>): readonly string[] {
   if (names.has(override)) return [override];
@@ -145,10 +141,6 @@ function listOf(field: string, value: unknown): unknown {
   if (typeof value !== 'string') return value;
   if (field === 'by') return byFromText(value);
   return field === 'allowList' ? value.split(',').map((entry) => entry.trim()) : value;
-}
-
-function variableNames(rule: string): FieldName {
-  return (field) => `RATE_LIMIT__${rule}__${variableOf(field)}`;
 }
 
 function capitals(name: string): string {

@@ -74,10 +74,11 @@ export class HandlerEnhancers implements OtherTransports {
 
   private wire(type: Type, isController: boolean): void {
     const methods = handlersOf(type, isController);
+    const hasRules = this.declared.everyRoute.length > 0 || isLimitedClass(type);
     const isMixed = methods.some(({ kind }) => kind === 'http');
     for (const { handler, kind, isLimited } of methods) {
       if (kind === 'none' || kind === 'http') continue;
-      if (!isLimited && (kind === 'connection' || !this.hasRules(type))) continue;
+      if (!isLimited && (kind === 'connection' || !hasRules)) continue;
       this.isObserving = true;
       intercept(handler);
       if (kind === 'unknown') followGuard(handler); // A decorator may have replaced the limited method.
@@ -91,10 +92,5 @@ export class HandlerEnhancers implements OtherTransports {
   private wireUnreached(target: object, type: Type): void {
     addGuard(target, this.guards);
     if (this.registersFilter) addFilter(target, type);
-  }
-
-  /** Whether rules apply to all methods of a class. */
-  private hasRules(type: Type): boolean {
-    return this.declared.everyRoute.length > 0 || isLimitedClass(type);
   }
 }

@@ -123,11 +123,11 @@ export function lineage(type: Type): Type[] {
 export function targetsOf(type: Type, handler: Handler, method: string): readonly Target[] {
   const isOwn = (type.prototype as Record<string, unknown>)[method] === handler;
   const ofMethod = isOwn ? methodRules(type, method) : targetRules(handler);
-  return [...lineage(type).map(classTarget), { ...ofMethod, path: `@RateLimit on ${type.name}.${method}` }];
-}
-
-function classTarget(type: Type): Target {
-  return { ...targetRules(type), path: `@RateLimit on ${type.name}` };
+  const ofClasses = lineage(type).map((each) => ({
+    ...targetRules(each),
+    path: `@RateLimit on ${each.name}`,
+  }));
+  return [...ofClasses, { ...ofMethod, path: `@RateLimit on ${type.name}.${method}` }];
 }
 
 /** Observes what handlers with rules that settle return, before Nest reads the interceptors of handlers. */

@@ -3,7 +3,7 @@ import type { ApplicationConfig, ModulesContainer } from '@nestjs/core';
 import { problem } from '../../contracts/rate-limit-config.error.js';
 import { ID_OPTION, idOn } from '../rate-limit.decorator.js';
 import type { RuleFields } from '../rules/rule-layers.js';
-import type { HandlerKind } from './handlers.js';
+import { isCall, type HandlerKind } from './handlers.js';
 
 type Host = string | RegExp;
 
@@ -33,11 +33,6 @@ function graphqlAddress(type: Type, handler: object, method: string): string {
     Reflect.getMetadata('graphql:resolver_type', type)) as string | undefined;
   const name = Reflect.getMetadata('graphql:resolver_name', handler) as string | undefined;
   return [...(parent === undefined ? [] : [parent]), name ?? method].join('.');
-}
-
-/** Returns the address of a gateway's handler: that of the gateway and the event, such as `ws /chat send`. */
-function messageAddress(type: Type, handler: object): string {
-  return `${gatewayAddress(type)} ${textOf(Reflect.getMetadata('message', handler))}`;
 }
 
 /** Returns the address of a gateway: port, path and namespace, such as `ws /chat`. */
@@ -116,7 +111,7 @@ export class RouteIds {
     const other = names.map((name) => this.otherWith(id, name, handler)).find((each) => each !== undefined);
     if (other !== undefined) {
       this.problems.add(
-        `${isRoute(handler) ? 'routes' : 'methods'} ${other.owner} and ${owner}: both have the id "${id}", so they would ` +
+        `${isCall(handler.kind) ? 'methods' : 'routes'} ${other.owner} and ${owner}: both have the id "${id}", so they would ` +
           "share counters; write @RateLimitId('...') with another id on one of them",
       );
     }
@@ -139,7 +134,7 @@ export class RouteIds {
       case 'field':
         return graphqlAddress(type, handler, method);
       case 'gateway':
-        return messageAddress(type, handler);
+        return `${gatewayAddress(type)} ${textOf(Reflect.getMetadata('message', handler))}`;
       case 'connection':
         return `connect ${gatewayAddress(type)}`;
       case 'pattern':
@@ -200,9 +195,4 @@ export class RouteIds {
       .map((each) => (typeof each === 'symbol' ? 'neutral' : each))
       .join(',');
   }
-}
-
-/** Whether requests, messages or events have the address of a handler. */
-function isRoute({ kind }: IdentifiedHandler): boolean {
-  return kind !== 'none' && kind !== 'unknown';
 }

@@ -30,8 +30,7 @@ export class Walk implements OnModuleInit {
     this.rules.finish([...this.visitNew(true), ...(this.transports.current?.problems() ?? [])]);
     this.calls.start();
     ModuleCheck.checkLate(this.modules, () => {
-      const problems = this.visitNew(false);
-      rejectAny(problems);
+      rejectAny(this.visitNew(false));
       this.check.onApplicationBootstrap();
     });
   }
