@@ -299,13 +299,8 @@ export class Engine {
       : this.emitted(hits, decisionOf(hits, results, false), startedAt, context);
   }
 
-  private emitted(
-    hits: readonly RuleHit[],
-    decision: Decision,
-    startedAt: number,
-    context: unknown,
-  ): Decision {
-    this.events.decided(hits, { decision, durationMs: performance.now() - startedAt, context });
+  private emitted(hits: readonly RuleHit[], decision: Decision, since: number, context: unknown): Decision {
+    this.events.decided(hits, { decision, durationMs: performance.now() - since, context });
     return decision;
   }
 }

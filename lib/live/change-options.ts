@@ -77,11 +77,10 @@ export function readSetOptions(what: string, given: SetOptions): Omit<RuleChange
   return { ...options, expiresInMs: expires && Math.ceil(parseDuration(expires)! / 1000) };
 }
 
+type Author = Pick<RuleChange, 'by' | 'reason'>;
+
 /** @throws RateLimitConfigError if an option is invalid */
-export function readAuthor(
-  what: string,
-  given: Pick<RuleChange, 'by' | 'reason'>,
-): Pick<RuleChange, 'by' | 'reason'> {
+export function readAuthor(what: string, given: Author): Author {
   return readOptions(what, given, AUTHOR_OPTIONS);
 }
 

@@ -192,9 +192,8 @@ function withChange(held: RuleChanges | undefined, change: RuleChange): RuleChan
   return { layer, exceptions: entry ? [...others, entry] : others };
 }
 
-function isSame(
-  one: Pick<RuleChange, 'rule' | 'subject'>,
-  other: Pick<RuleChange, 'rule' | 'subject'>,
-): boolean {
+type Changed = Pick<RuleChange, 'rule' | 'subject'>;
+
+function isSame(one: Changed, other: Changed): boolean {
   return one.rule === other.rule && JSON.stringify(one.subject) === JSON.stringify(other.subject);
 }

@@ -150,17 +150,12 @@ function swappedFix(first: unknown, second: unknown): string {
  *
  * @param most the maximum number of arguments; the last of them is an object with fields
  */
-function misused(
-  others: readonly unknown[],
-  most: number,
-  allowed: string,
-  fix?: string,
-): object | undefined {
-  const fields = most > 0 ? others[most - 1] : undefined;
-  const last = others.findLastIndex((each) => each !== undefined);
+function misused(given: readonly unknown[], most: number, allowed: string, fix?: string): object | undefined {
+  const fields = most > 0 ? given[most - 1] : undefined;
+  const last = given.findLastIndex((each) => each !== undefined);
   if (last < most && (fields === undefined || isFields(fields))) return undefined;
   const at = Math.min(most, last);
-  return { [MISUSED]: problemOf(`got ${shown(others[at])} as argument ${at + 2}`, allowed, fix) };
+  return { [MISUSED]: problemOf(`got ${shown(given[at])} as argument ${at + 2}`, allowed, fix) };
 }
 
 /**

@@ -74,8 +74,8 @@ export const RULE_FIELDS = {
 } as const satisfies Record<string, OptionCheck>;
 
 /** Returns the definition of an algorithm. */
-export function algorithmOf(name: string = DEFAULT_ALGORITHM): AnyDefinition {
-  return knownAlgorithm(name)!;
+export function algorithmOf(name: unknown = DEFAULT_ALGORITHM): AnyDefinition {
+  return knownAlgorithm(name as string)!;
 }
 
 /** Returns the checks of all fields of a rule with this algorithm. */
@@ -113,7 +113,7 @@ export function checksOf(
 
 function definitionOf(name: unknown): AnyDefinition | undefined {
   const isKnown = name === undefined || RULE_FIELDS.algorithm.accepts(name);
-  return isKnown ? algorithmOf(name as string | undefined) : undefined;
+  return isKnown ? algorithmOf(name) : undefined;
 }
 
 /** Returns the required fields of a rule with this algorithm, besides `algorithm`. */

@@ -320,7 +320,7 @@ const FAULTS_BY_PART = {
     {
       words: 'decisions are not emitted',
       file: 'lib/limiter/engine.ts',
-      text: '    this.events.decided(hits, { decision, durationMs: performance.now() - startedAt, context });\n',
+      text: '    this.events.decided(hits, { decision, durationMs: performance.now() - since, context });\n',
       by: '',
       specs: ['lib/limiter/events.spec.ts', 'test/e2e/events.spec.ts'],
     },

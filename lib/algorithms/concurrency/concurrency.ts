@@ -159,16 +159,10 @@ function leftBehindQueue(holders: HeldPermits, now: number, free: number, name: 
 }
 
 /** Returns the time until some permits are free, or a place in the queue, if permits are freed only by the end of leases. */
-function untilFree(
-  holders: HeldPermits,
-  now: number,
-  waiting: number,
-  needed: number,
-  lease: number,
-): number {
+function untilFree(holders: HeldPermits, now: number, waiting: number, need: number, lease: number): number {
   // By then, every request that waits now has got its permits or left the queue.
   if (waiting > 0) return holders.lastEnd(now) - now + lease;
-  return freeAfter(holders, now, needed, lease);
+  return freeAfter(holders, now, need, lease);
 }
 
 /** Estimates the time until some permits are free, if permits are freed only by the end of leases. */

@@ -10,7 +10,7 @@ export function whyNoPreview(fields: RuleFields): string | undefined {
   if (fields['share'] !== undefined) {
     return 'A change of this rule has no preview: its subjects share one limit, and each counts by its weight, which is not recorded.';
   }
-  if (fields['maxWait'] !== undefined && !algorithmOf(fields['algorithm'] as string | undefined).delays) {
+  if (fields['maxWait'] !== undefined && !algorithmOf(fields['algorithm']).delays) {
     return 'A change of this rule has no preview: its requests wait for permits, and their arrival is not recorded.';
   }
   return undefined;
@@ -46,7 +46,7 @@ export class ReplayedRule {
   ) {
     this.path = `rule "${String(changed['name'])}"`;
     this.isConditional = (changed['count'] ?? 'all') !== 'all';
-    this.isHeld = algorithmOf(changed['algorithm'] as string | undefined).leases === true;
+    this.isHeld = algorithmOf(changed['algorithm']).leases === true;
     compileFields(changed, this.path);
   }
 

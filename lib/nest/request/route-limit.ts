@@ -129,7 +129,7 @@ export class RouteLimit {
     this.skipsMissing = onMissingSubject === 'skip';
     this.needsAddress =
       this.parts.ip || allowList !== undefined || (by !== 'everyone' && onMissingSubject === 'ip');
-    this.delays = algorithmOf(fields['algorithm'] as string | undefined).delays === true;
+    this.delays = algorithmOf(fields['algorithm']).delays === true;
     this.subjectOf = subjectOf(by, ipv6Prefix, this.reportUnusable);
     this.isAllowed = allowList && allowListOf(allowList);
   }

@@ -4,7 +4,7 @@ import { headerIpSubject, ipSubject } from '../../http/client-ip.js';
 import { EVERYONE, headerSubject, userSubject, userSubjectOf, type HttpRequest } from '../../http/subject.js';
 import { addressHeaderOf, headerOf } from '../rules/by.js';
 import { WITHOUT_CLIENT, type Exchange } from './exchange.js';
-import type { By, SubjectResolver } from '../rules/route-rule.js';
+import type { By, SubjectResolver, CountedBy } from '../rules/route-rule.js';
 
 type Found = ReturnType<SubjectResolver>;
 type Part = string | undefined | typeof UNUSABLE;
@@ -25,11 +25,7 @@ export type SubjectOf = (request: HttpRequest, exchange: Exchange) => FoundSubje
  *
  * @param report called with a value that is no subject
  */
-export function subjectOf(
-  by: By | readonly By[],
-  ipv6Prefix: number,
-  report: (value: unknown) => void,
-): SubjectOf {
+export function subjectOf(by: CountedBy, ipv6Prefix: number, report: (value: unknown) => void): SubjectOf {
   if (!Array.isArray(by)) return finderOf(by as By, ipv6Prefix, report);
   const finders = (by as readonly By[]).map((part) => finderOf(part, ipv6Prefix, report));
   return (request, exchange) => {

@@ -1,7 +1,7 @@
 import { isFields } from '../../contracts/fields.js';
 import type { OptionCheck } from '../../contracts/options.js';
 import { nearest } from '../../contracts/nearest.js';
-import type { By, SubjectResolver } from './route-rule.js';
+import type { SubjectResolver, CountedBy } from './route-rule.js';
 
 const KEYWORDS = ['ip', 'user', 'api-key', 'everyone'] as const;
 
@@ -43,7 +43,7 @@ export interface SubjectParts {
   readonly addressHeaders: readonly string[];
 }
 
-export function subjectParts(by: By | readonly By[]): SubjectParts {
+export function subjectParts(by: CountedBy): SubjectParts {
   const parts = partsOf(by);
   return {
     ip: parts.includes('ip'),

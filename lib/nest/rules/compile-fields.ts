@@ -55,7 +55,7 @@ const CAPACITIES = ['burst', 'queue'] as const;
  */
 function checkCapacity(fields: RuleFields, given: readonly string[], path: string): void {
   const cause = given.find((field) => field !== 'cost');
-  if (cause === undefined || algorithmOf(fields['algorithm'] as string | undefined)?.leases) return;
+  if (cause === undefined || algorithmOf(fields['algorithm'])?.leases) return;
   const allowed = `the time in which the limit adds the permits, such as "10s", since ${cause} is a function`;
   rejectAny(
     CAPACITIES.filter((name) => typeof readCount(fields[name]) === 'number').map((name) =>
@@ -66,7 +66,7 @@ function checkCapacity(fields: RuleFields, given: readonly string[], path: strin
 
 /** Returns the fields of a route's rule that `RateLimiter` supports. */
 function ruleOf(fields: RuleFields): AnyRule {
-  const { options } = algorithmOf(fields['algorithm'] as string | undefined) ?? { options: {} };
+  const { options } = algorithmOf(fields['algorithm']) ?? { options: {} };
   const own = Object.entries(fields).filter(
     ([field]) =>
       Object.hasOwn(RULE_FIELDS, field) ||

@@ -1,6 +1,6 @@
 import { isFields } from '../../contracts/fields.js';
 import { shown } from '../../contracts/shown.js';
-import { algorithmOf, requiredFields } from '../../rules/rule-fields.js';
+import { algorithmOf, fieldProblems, requiredFields } from '../../rules/rule-fields.js';
 import { problem, rejectAny, unknownName } from '../../contracts/rate-limit-config.error.js';
 import { DEFAULT_ALGORITHM, DEFAULT_RULE_NAME, type OnStoreError } from '../../rules/rule.js';
 import { optionProblems, readableOptions, readModuleOptions } from './check-options.js';
@@ -11,7 +11,7 @@ import { type RouteRule, RULED, type TransportName } from './route-rule.js';
 import { BY_NAME, COMPLETE, MISUSED, type TargetRules } from '../rate-limit.decorator.js';
 import {
   fromLayer,
-  layerProblems,
+  type FieldName,
   overlay,
   readLayer,
   ROUTE_FIELDS,
@@ -271,15 +271,11 @@ export class DeclaredRules {
     if ('name' in fields) this.problems.add(problem(path, fields.name, 'nothing, since the key is the name'));
   }
 
-  private applyLayer(
-    path: string | ((field: string) => string),
-    rule: RuleFields,
-    layer: RuleFields,
-  ): RuleFields {
+  private applyLayer(path: string | FieldName, rule: RuleFields, layer: RuleFields): RuleFields {
     const pathOf = typeof path === 'string' ? (field: string) => `${path}.${field}` : path;
     const algorithm = layer['algorithm'] ?? rule['algorithm'];
     const read = readLayer(layer, algorithm);
-    for (const problem of layerProblems(pathOf, read, algorithm)) this.problems.add(problem);
+    for (const problem of fieldProblems(pathOf, read, ROUTE_FIELDS, algorithm)) this.problems.add(problem);
     return fromLayer(overlay(rule, read), rule, read, typeof path === 'string' ? () => path : path);
   }
 }

@@ -4,7 +4,7 @@ import type { CompiledRule, Resolved } from '../../rules/compiled-rule.js';
 import type { CacheLimit, KeyedRule } from '../../rules/keyed-rule.js';
 import { copyOfText, type Subject } from '../../rules/subject.js';
 import { compileFields, dynamicFields } from './compile-fields.js';
-import type { By, RouteRuleFields } from './route-rule.js';
+import type { RouteRuleFields, CountedBy } from './route-rule.js';
 import type { RuleFields } from './rule-layers.js';
 import {
   exceptionKey,
@@ -22,7 +22,7 @@ export interface RulePlace {
   /** The name of the rule in messages. */
   readonly path: string;
   /** The option `by` of the rule; `undefined` if programs may pass any subject. */
-  readonly by: By | readonly By[] | undefined;
+  readonly by: CountedBy | undefined;
   /** Limits what all rules cache together. */
   readonly cacheLimit: CacheLimit;
   /** Returns a rule with its keys. */

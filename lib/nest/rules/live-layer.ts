@@ -55,7 +55,7 @@ export function withLayer(rule: RuleFields, layer: unknown, path: string): RuleF
   rejectAny([
     ...fieldProblems((field) => `${path}.${field}`, read, LIVE_CHECKS, algorithm),
     ...unknownPlans(rule, read, path),
-    ...unusedWait(rule, read, algorithm, path),
+    ...unusedWait(rule, read, path),
   ]);
   const isTurned = isHeld(algorithm) !== isHeld(rule['algorithm']);
   rejectAny(isTurned ? [`${path}.algorithm: ${TURNED}`] : []);
@@ -87,18 +87,13 @@ function unknownPlans(rule: RuleFields, layer: RuleFields, path: string): readon
 }
 
 /** Requests of the other algorithms wait only where the code says so: on methods of providers. */
-function unusedWait(
-  rule: RuleFields,
-  layer: RuleFields,
-  algorithm: unknown,
-  path: string,
-): readonly string[] {
-  const { delays, leases } = algorithmOf(algorithm as string | undefined) ?? {};
+function unusedWait(rule: RuleFields, layer: RuleFields, path: string): readonly string[] {
+  const { delays, leases } = algorithmOf(layer['algorithm'] ?? rule['algorithm']) ?? {};
   if (layer['maxWait'] === undefined || rule['maxWait'] !== undefined || delays || leases) return [];
   const allowed = 'none, unless the rule in the code has one, or is of concurrency or leaky-bucket';
   return [problem(`${path}.maxWait`, layer['maxWait'], allowed)];
 }
 
 function isHeld(algorithm: unknown): boolean {
-  return algorithmOf(algorithm as string | undefined)?.leases === true;
+  return algorithmOf(algorithm)?.leases === true;
 }

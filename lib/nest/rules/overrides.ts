@@ -1,7 +1,7 @@
 import { entryOf } from '../../contracts/entry-of.js';
 import { problem, rejectAny, rejectValue } from '../../contracts/rate-limit-config.error.js';
 import { OPTION_NAMES } from '../../rules/rule-fields.js';
-import { ROUTE_FIELDS, type RuleFields } from './rule-layers.js';
+import { ROUTE_FIELDS, type FieldName, type RuleFields } from './rule-layers.js';
 import { byFromText } from './by.js';
 
 const ALLOWED = 'a variable named RATE_LIMIT__<RULE>__<FIELD>, all in capitals';
@@ -55,8 +55,6 @@ const WITH_VALUE = 'a variable of the process, or one that `config` returns';
 
 /** A key of overrides that were read from the environment: its value returns the variable's name for a field. */
 const VARIABLE = Symbol('rate-limit:variable');
-
-type FieldName = (field: string) => string;
 
 type FromEnvironment = Record<string, unknown> & { [VARIABLE]?: FieldName };
 

@@ -10,7 +10,7 @@ import {
   type SubjectValue,
 } from '../../rules/subject.js';
 import { addressHeaderOf, headerOf } from './by.js';
-import type { By } from './route-rule.js';
+import type { By, CountedBy } from './route-rule.js';
 
 /** Returns the subject with which the guard counts requests of the client that a program's value identifies. */
 export type ProgramSubject = (given: SubjectValue) => Subject;
@@ -34,11 +34,7 @@ const EVERYONE_READER: PartReader = {
  * @param by the option of the rule; `undefined`: an IP if the value is one, or the value
  * @param path the name of the rule in messages
  */
-export function programSubject(
-  by: By | readonly By[] | undefined,
-  ipv6Prefix: number,
-  path: string,
-): ProgramSubject {
+export function programSubject(by: CountedBy | undefined, ipv6Prefix: number, path: string): ProgramSubject {
   const readers = (Array.isArray(by) ? by : [by]).map((part: By | undefined) => readerOf(part, ipv6Prefix));
   const fallback = readerOf('ip', ipv6Prefix);
   const isTuple = Array.isArray(by);

@@ -62,6 +62,9 @@ export type By =
   | { readonly ip: string }
   | SubjectResolver;
 
+/** What a rule counts by: a part, or the parts of a list. */
+export type CountedBy = By | readonly By[];
+
 /** Handling of a request without the rule's subject: count it by its IP, allow it without this rule, or deny it. */
 export type OnMissingSubject = 'ip' | 'skip' | 'deny';
 

@@ -7,7 +7,7 @@ import { subjectFromSource, type Subject } from '../../rules/subject.js';
 import { dynamicFields } from './compile-fields.js';
 import { withLayer } from './live-layer.js';
 import { programSubject } from './program-subject.js';
-import type { By } from './route-rule.js';
+import type { CountedBy } from './route-rule.js';
 import type { RuleFields } from './rule-layers.js';
 
 /** A live change, with its end in milliseconds of this process's monotonic clock. */
@@ -35,7 +35,7 @@ const indexed = new WeakMap<readonly HeldRule[], Map<string, ExceptionsBySubject
  */
 export function exceptionsBySubject(
   exceptions: readonly HeldRule[],
-  by: By | readonly By[] | undefined,
+  by: CountedBy | undefined,
   ipv6Prefix: number,
   path: string,
 ): ExceptionsBySubject {

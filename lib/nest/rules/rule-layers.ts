@@ -1,15 +1,7 @@
 import { parseDuration } from '../../contracts/duration.js';
 import { isFields } from '../../contracts/fields.js';
 import { readFields, type OptionCheck } from '../../contracts/options.js';
-import {
-  checksOf,
-  algorithmOf,
-  fieldProblems,
-  fieldsOf,
-  integer,
-  oneOf,
-  RULE_FIELDS,
-} from '../../rules/rule-fields.js';
+import { checksOf, algorithmOf, fieldsOf, integer, oneOf, RULE_FIELDS } from '../../rules/rule-fields.js';
 import { isAllowList } from '../../http/client-ip.js';
 import { BY, countBySameSubject } from './by.js';
 import { isDeepStrictEqual } from 'node:util';
@@ -18,6 +10,9 @@ import { DEFAULT_ALGORITHM } from '../../rules/rule.js';
 
 /** The fields of a rule while its layers are combined. */
 export type RuleFields = Readonly<Record<string, unknown>>;
+
+/** Names a field of a rule, in messages. */
+export type FieldName = (field: string) => string;
 
 /** Where a decorator names a rule of a handler: on the handler, on its class, or nowhere, if `rules` has it. */
 export type NamedOn = 'handler' | 'class' | 'nowhere';
@@ -46,7 +41,7 @@ export function fromLayer(
   result: RuleFields,
   rule: RuleFields,
   layer: RuleFields,
-  originOf: (field: string) => string,
+  originOf: FieldName,
 ): RuleFields {
   const set = Object.keys(layer).filter((field) => field !== 'name' && layer[field] !== undefined);
   const origins = { ...originsOf(rule), ...Object.fromEntries(set.map((field) => [field, originOf(field)])) };
@@ -139,15 +134,6 @@ export function readLayer(layer: RuleFields, algorithm: unknown): RuleFields {
   return readFields(layer, checksOf(algorithm, ROUTE_FIELDS));
 }
 
-/** Returns the problems of the fields of one layer, for a rule with the given algorithm. */
-export function layerProblems(
-  pathOf: (field: string) => string,
-  layer: RuleFields,
-  algorithm: unknown,
-): string[] {
-  return fieldProblems(pathOf, layer, ROUTE_FIELDS, algorithm);
-}
-
 /**
  * Returns a rule with the fields of a later layer. If that changes the algorithm, fields that the new
  * algorithm does not support are dropped: options of the old one, and calendar windows unless it is
@@ -159,7 +145,7 @@ export function overlay(rule: RuleFields, nearer: RuleFields): RuleFields {
   const plans = plansOf(rule, given);
   if (algorithm === undefined || algorithm === rule['algorithm']) return { ...rule, ...given, ...plans };
   if (!RULE_FIELDS.algorithm.accepts(algorithm)) return { ...rule, ...given };
-  const checks = fieldsOf(algorithmOf(algorithm as string), ROUTE_FIELDS);
+  const checks = fieldsOf(algorithmOf(algorithm), ROUTE_FIELDS);
   const kept = Object.entries(rule).filter(
     ([field, value]) => Object.hasOwn(ROUTE_FIELDS, field) && checks[field]?.accepts(value),
   );

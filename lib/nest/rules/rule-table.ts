@@ -9,7 +9,7 @@ import { subjectForPrograms, type Subject, type SubjectValue } from '../../rules
 import { countBySameSubject } from './by.js';
 import { EffectiveRule, type RulePlace } from './effective-rule.js';
 import { programSubject, type ProgramSubject } from './program-subject.js';
-import type { By, RouteRuleFields } from './route-rule.js';
+import type { RouteRuleFields, CountedBy } from './route-rule.js';
 import { DeclaredRules } from './declared-rules.js';
 import { changedFields, type RuleChanges } from './rule-changes.js';
 import type { RuleFields } from './rule-layers.js';
@@ -35,7 +35,7 @@ export class TableRule {
   /** The name of the rule in messages. */
   readonly path: string;
   /** The option `by` of the rule; `undefined` if programs may pass any subject. */
-  readonly by: By | readonly By[] | undefined;
+  readonly by: CountedBy | undefined;
   /** The rule without live changes. */
   readonly declared: EffectiveRule;
   /** The rule with its live changes. */
