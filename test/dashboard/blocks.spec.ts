@@ -109,6 +109,21 @@ describe('the list of blocks', () => {
     expect(restrictions).toMatchObject([{ by: 'fraud detection', reason: 'stolen cards' }]);
   });
 
+  it('has no author of a block that a program has reset for the block that a denial begins then', async () => {
+    const app = await start(uniquePrefix(), { onDemand: { login: { ...RULE, limit: 1, block: '1h' } } });
+    const id = await app.idOf();
+    expect((await app.block(id)).status).toBe(200);
+    expect((await app.list()).map(({ by, reason }) => [by, reason])).toEqual([['ann\nroot', 'x']]);
+    expect(await app.service.reset('login', IP)).toBe(true);
+    expect(await app.list()).toEqual([]);
+    for (const allowed of [true, false])
+      expect(await app.service.consume('login', IP)).toMatchObject({ allowed });
+    await until(async () => (await app.list()).length === 1, 'the block of the denial', 10_000);
+    const { restrictions } = JSON.parse((await app.find()).body) as FoundSubject;
+    for (const [block] of [restrictions, await app.list()])
+      expect([block!.by, block!.reason, block!.at]).toEqual([undefined, undefined, undefined]);
+  });
+
   it('holds no subjects of blocks that have ended, and expires with the last one', async () => {
     const prefix = uniquePrefix();
     const app = await start(prefix);

@@ -11,6 +11,9 @@ import { blockKey, Blocks, type ListedBlock, type NotedBlock } from './blocks.js
 import { namedSubject, shownLive, subjectOfText, subjectText } from './masked.js';
 import { hitsOf, knownHits, statesOf, type SubjectState } from './remaining-permits.js';
 
+/** By how much the clocks of processes may differ that note the ends of blocks. */
+const CLOCKS_DIFFER_BY_MS = 60_000;
+
 /** Finds subjects, and what restricts them: blocks and exceptions. */
 @Injectable()
 export class Restrictions {
@@ -132,9 +135,12 @@ function exceptionOf(secret: string, exception: HeldRule): Restriction {
   return { rule, subject: subject!, exception: fields, by, reason, at, endsInMs };
 }
 
-function blockOf(secret: string, block: NotedBlock, endsInMs: number): Restriction {
-  const { rule, subject, by, reason, at } = block;
-  return { rule, subject: namedSubject(secret, rule, subjectOfText(subject)), by, reason, at, endsInMs };
+/** Of a block with another end, since a reset has ended the one of the note, the author is not known. */
+function blockOf(secret: string, note: NotedBlock & Partial<ListedBlock>, endsInMs: number): Restriction {
+  const { rule, subject, by, reason, at, until = NaN } = note;
+  const isOther = Math.abs(until - Date.now() - endsInMs) > CLOCKS_DIFFER_BY_MS;
+  const author = isOther ? {} : { by, reason, at };
+  return { rule, subject: namedSubject(secret, rule, subjectOfText(subject)), ...author, endsInMs };
 }
 
 function foundRule(secret: string, rule: string, state: SubjectState, isKnown: boolean): FoundRule {
