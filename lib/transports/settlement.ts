@@ -41,7 +41,8 @@ function keyOfRequest(context: ExecutionContext): object {
 
 /** Determines the actual cost of one request from what its handler returns. */
 export class Settlement {
-  private readonly limits = new Set<RouteLimit>();
+  /** The rules that are settled. */
+  readonly limits = new Set<RouteLimit>();
   private readonly runs: Run[] = [];
   private readonly byHand: Run = new Map();
   private readonly streams: Readable[] = [];
@@ -54,24 +55,11 @@ export class Settlement {
   private readonly idle = new EventEmitter();
 
   /** @param closing aborts when the application ends, and waits no longer for handlers */
-  private constructor(
+  constructor(
     private readonly context: ExecutionContext,
     private readonly warnings: Warnings,
     private readonly closing: AbortSignal,
   ) {}
-
-  /** Returns the settlement of a request, with further rules. */
-  static open(
-    context: ExecutionContext,
-    limits: readonly RouteLimit[],
-    warnings: Warnings,
-    closing: AbortSignal,
-  ): Settlement {
-    const settlement = Settlement.of(context) ?? new Settlement(context, warnings, closing);
-    for (const limit of limits) settlement.limits.add(limit);
-    settlements.set(keyOfRequest(context), settlement);
-    return settlement;
-  }
 
   /** Returns the settlement of a request; `undefined` if it has none. */
   static of(context: ExecutionContext): Settlement | undefined {
@@ -91,8 +79,8 @@ export class Settlement {
     if (wrong === undefined) return;
     this.isMisnamed = true;
     const handler = `${this.context.getClass().name}.${this.context.getHandler().name}`;
-    const request = `A request for ${handler}, with rules ${quoted(names)} to settle, was settled`;
-    this.warnings.warn('RL_SETTLED_IN_PART', request + wrong, handler);
+    const request = `A request for ${handler}, with rules ${quoted(names)} to settle, was settled${wrong}`;
+    this.warnings.warn('RL_SETTLED_IN_PART', request, handler);
   }
 
   /** Observes a run of the handler: an interceptor may run it several times, or not at all. */
@@ -133,7 +121,11 @@ export class Settlement {
    */
   async actual(end: ResponseEnd, decision: Decision): Promise<Record<string, number>> {
     const hadFailed = this.failed(end);
-    while (this.running > 0 && !this.closing.aborted) await this.change();
+    while (this.running > 0 && !this.closing.aborted) {
+      const stop = onAbort(this.closing, () => this.idle.emit('idle'));
+      await once(this.idle, 'idle');
+      stop();
+    }
     const isError = hadFailed || (end !== 'cut-off' && this.failed(end));
     const actual: Record<string, number> = {};
     for (const limit of this.limits) {
@@ -141,13 +133,6 @@ export class Settlement {
       if (cost !== undefined) actual[limit.name] = cost;
     }
     return actual;
-  }
-
-  /** Waits until no run is left, or the application ends. */
-  private async change(): Promise<void> {
-    const stop = onAbort(this.closing, () => this.idle.emit('idle'));
-    await once(this.idle, 'idle');
-    stop();
   }
 
   private failed(end: ResponseEnd): boolean {
@@ -296,7 +281,9 @@ export class Settlements {
     limits: readonly RouteLimit[],
   ): ((end: ResponseEnd) => Promise<void>) | undefined {
     if (context.getType<string>() !== 'provider' && !isObserved(handlerOf(context))) return undefined;
-    const settlement = Settlement.open(context, limits, this.warnings, this.closing.signal);
+    const settlement = Settlement.of(context) ?? new Settlement(context, this.warnings, this.closing.signal);
+    for (const limit of limits) settlement.limits.add(limit);
+    settlements.set(keyOfRequest(context), settlement);
     const settle = async (end: ResponseEnd): Promise<void> => {
       const actual = await settlement.actual(end, decision);
       await this.engine.store.adjust(settlementOf(decision, DecidedHit.hitsOf(decision), actual));

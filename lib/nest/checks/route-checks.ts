@@ -5,7 +5,6 @@ import { FOR_LARGE_LIMITS } from '../../rules/rule-fields.js';
 import type { CompiledRule } from '../../rules/compiled-rule.js';
 import { DEFAULT_ALGORITHM } from '../../rules/rule.js';
 import type { RuleFields } from '../rules/rule-layers.js';
-import { SETTLEMENTS } from '../settle.decorator.js';
 import type { Warnings } from '../warnings.js';
 import { problem } from '../../contracts/rate-limit-config.error.js';
 import type { Type } from '@nestjs/common';
@@ -96,19 +95,15 @@ export function waitProblems(isCall: boolean, limits: readonly RouteLimit[]): re
 /**
  * Returns the problem of `@Settle()` on a method that it cannot settle; `undefined` if there is none.
  *
+ * @param place the metadata of the decorator
  * @param isSkipped whether a decorator disables rules of the method, or of its class
  */
 export function byHandProblem(
-  {
-    type,
-    method,
-    owner,
-    kind,
-  }: Readonly<Record<'method' | 'owner' | 'kind', string>> & { readonly type: Type },
+  { owner, kind }: { readonly owner: string; readonly kind: string },
+  place: unknown,
   rules: readonly RuleFields[],
   isSkipped: boolean,
 ): string | undefined {
-  const place: unknown = Reflect.getMetadata(SETTLEMENTS, type.prototype as object, method);
   const isParameter = kind === 'http' && place === 'number';
   const isMeant = isParameter ? rules.some(({ settle }) => settle) : place === undefined;
   if (isMeant || (rules.length === 0 && (isSkipped || kind === 'none'))) return undefined;

@@ -37,6 +37,7 @@ import { namedOn, type RuleFields, SharedRules } from '../rules/rule-layers.js';
 import { SubjectChecks } from '../checks/subject-checks.js';
 import type { TransportName } from '../rules/route-rule.js';
 import { RuleMistakes } from '../checks/rule-mistakes.js';
+import { SETTLEMENTS } from '../settle.decorator.js';
 import { USAGE } from '../usage.decorator.js';
 
 /** Compiles and checks the rules of every route at start. */
@@ -193,10 +194,9 @@ export class RouteRules implements OnApplicationShutdown {
       return limit ?? [];
     });
     const isSkipped = targets.some(({ skipped }) => skipped.length > 0);
-    this.declared.report(
-      ...waitProblems(kind === 'none', counted),
-      byHandProblem(identified, applied, isSkipped),
-    );
+    const byHand: unknown = Reflect.getMetadata(SETTLEMENTS, type.prototype as object, method);
+    const problem = byHandProblem(identified, byHand, applied, isSkipped);
+    this.declared.report(...waitProblems(kind === 'none', counted), problem);
     this.mistakes.addMethod(type, method, kind !== 'none');
     const route = new Route(limits, isIntercepted(handler));
     route.isMethod = isCall(kind) && !isController(type);

@@ -16,6 +16,9 @@ import { Warnings } from '../warnings.js';
 import { Routes, type Handler } from '../request/routes.js';
 import { isIntercepted, isObserved } from '../../transports/handler-interceptor.js';
 
+const NONE_IS_A_HANDLER =
+  'no method of this provider is a handler, so no guard limits it; write @RateLimit on its asynchronous methods';
+
 /** Finds rules of the module and decorated methods that no guard reaches: their limits would never be enforced. */
 @Injectable()
 export class StartCheck implements OnApplicationBootstrap {
@@ -74,17 +77,11 @@ export class StartCheck implements OnApplicationBootstrap {
       if (!isOther && (isLimited || (isOnClass && !isCall(kind)))) this.check(type, name, handler, kind);
       isReached ||= isOther ? isLimited : !isCall(kind);
     }
-    if (isOnClass && !isReached) this.checkUnreached(type, methods);
-    return this.problems.splice(0);
-  }
-
-  private checkUnreached(type: Type, methods: readonly HandlerMethod[]): void {
-    if (methods.some(({ kind }) => kind === 'unknown')) this.unclear.push(type.name);
-    else {
-      this.problems.push(
-        `@RateLimit on ${type.name}: no method of this provider is a handler, so no guard limits it; write @RateLimit on its asynchronous methods`,
-      );
+    if (isOnClass && !isReached) {
+      if (methods.some(({ kind }) => kind === 'unknown')) this.unclear.push(type.name);
+      else this.problems.push(`@RateLimit on ${type.name}: ${NONE_IS_A_HANDLER}`);
     }
+    return this.problems.splice(0);
   }
 
   /** The end of a handler is observed if its class was known before its instance, so not if a factory made it. */
