@@ -32,6 +32,11 @@ const LARGEST = 1e9;
 
 const ALLOWED = 'a function that returns the permits that the request took, from 0 to 1,000,000,000';
 
+/** Completes the sentence "A request was settled". */
+const LATE =
+  ' after its response and its handler had ended, which has no effect. Call settle() before, or limit with ' +
+  'RateLimitService.reserve().';
+
 const OUTCOME = 'Such a request keeps the charge of its cost';
 
 /** Returns what guard and interceptors of a request share: the response, which `@Settle()` has as well, or the arguments. */
@@ -48,6 +53,7 @@ export class Settlement {
   private readonly streams: Readable[] = [];
   private running = 0;
   private hasFailed = false;
+  private isOver = false;
   /** Whether the handler has named a rule that it cannot settle, which was reported. */
   private isMisnamed = false;
   /** Whether a stream ended because its reader left. */
@@ -69,13 +75,13 @@ export class Settlement {
   /** Replaces what the rules return for the values of the handler. */
   settle(actual: Cost): void {
     const isByRule = typeof actual === 'object' && (actual as unknown) !== null;
-    if (isByRule) this.checkNames(actual);
+    this.check(isByRule ? actual : {});
     for (const limit of this.limits) this.note(this.byHand, limit, isByRule ? actual[limit.name] : actual);
   }
 
-  private checkNames(actual: object): void {
+  private check(actual: object): void {
     const names = Array.from(this.limits, ({ name }) => name);
-    const wrong = misnamed(names, actual);
+    const wrong = this.isOver ? LATE : misnamed(names, actual);
     if (wrong === undefined) return;
     this.isMisnamed = true;
     const handler = `${this.context.getClass().name}.${this.context.getHandler().name}`;
@@ -126,6 +132,7 @@ export class Settlement {
       await once(this.idle, 'idle');
       stop();
     }
+    this.isOver = true;
     const isError = hadFailed || (end !== 'cut-off' && this.failed(end));
     const actual: Record<string, number> = {};
     for (const limit of this.limits) {

@@ -48,6 +48,32 @@ describe.each(FRAMEWORKS)('a handler that settles by hand, on %s', (framework) =
       },
     ]);
   });
+
+  it('that settles after its response has ended is one warning', async () => {
+    const settles: Settled[] = [];
+    @Controller()
+    class Chat {
+      @RateLimit(SETTLED)
+      @Get()
+      chat(@Res() response: AnyResponse, @Settle() settle: Settled) {
+        settle(40);
+        settles.push(settle);
+        (response.raw ?? response).end('Yes.');
+      }
+    }
+    const imports = [RateLimitModule.forRoot()];
+    const { app, get, logs } = await startApp({ imports, controllers: [Chat] }, { framework });
+    await get('/');
+    const route = { route: [Chat, 'chat'], rule: 'default' } as const;
+    const taken = async () =>
+      1000 - (await app.get(RateLimitService).peek(route, CLIENT, { cost: 0 })).remaining;
+    await until(async () => (await taken()) === 40, 'the request to be settled');
+    for (let nth = 0; nth < 2; nth += 1) settles[0]!(50);
+    expect(await taken()).toBe(40);
+    expect(logs.ours().filter(({ level }) => level !== 'log')).toEqual([
+      { level: 'warn', message: expect.stringContaining('after its response and its handler had ended') },
+    ]);
+  });
 });
 
 describe('@Settle() without effect stops the application', () => {
