@@ -3,7 +3,7 @@ import { objectAt } from './constants.js';
 import { durationFor, MARK, type Source } from './source.js';
 import { fieldsOf, objectOf, valuesOf } from './rules.js';
 import { isMetadataKey } from './throttlers.js';
-import { Node, SyntaxKind } from './ts-morph.js';
+import { Node, SyntaxKind, type Values } from './ts-morph.js';
 
 const BY_HAND = 'write @RateLimit, one for each throttler';
 
@@ -73,7 +73,7 @@ function throttle(source: Source, call: TsMorph.CallExpression): string[] | stri
 }
 
 /** Returns the values of an object literal, or of a constant that is one and reads no other name. */
-function literalOf(source: Source, node: Node | undefined): Map<string, Node> | undefined {
+function literalOf(source: Source, node: Node | undefined): Values | undefined {
   const object = objectAt(node);
   if (!object) return undefined;
   const isAlone = object

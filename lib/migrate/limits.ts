@@ -15,7 +15,7 @@ import {
   throttlersOf,
   type Decoration,
 } from './throttlers.js';
-import { Node, SyntaxKind } from './ts-morph.js';
+import { Node, SyntaxKind, type Values } from './ts-morph.js';
 
 /** The decorators of handlers, and those of limits, which stand on handlers. */
 const HANDLERS =
@@ -225,7 +225,7 @@ function overlay(limits: Limits, name: string, limit: Limit): void {
 }
 
 /** Reads the limit in the fields of a throttler or a rule. */
-function limitIn(source: Source, values: ReadonlyMap<string, Node> | undefined, window: string): Limit {
+function limitIn(source: Source, values: Values | undefined, window: string): Limit {
   if (!values) return { limit: UNKNOWN, window: UNKNOWN };
   const read = (name: string): number | string => {
     const value = source.valueOf(values.get(name));

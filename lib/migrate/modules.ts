@@ -2,7 +2,7 @@ import type * as TsMorph from 'ts-morph';
 import { byHand, fieldsOf, objectOf, textOf, valuesOf } from './rules.js';
 import type { Source } from './source.js';
 import { isTest } from './changes.js';
-import { Node, SyntaxKind } from './ts-morph.js';
+import { Node, SyntaxKind, type Values } from './ts-morph.js';
 
 /** Both are `skipIf` of a rule, which replaces that of `defaults`. */
 const SKIPS = ['skipIf', 'ignoreUserAgents'];
@@ -117,7 +117,7 @@ function optionsOf(source: Source, given: Node): string[] | undefined {
 function withRules(
   source: Source,
   throttlers: TsMorph.ArrayLiteralExpression,
-  values: ReadonlyMap<string, Node>,
+  values: Values,
 ): string[] | undefined {
   const rules = new Map<string, string>();
   const skips = SKIPS.flatMap((name) => (values.has(name) ? [[name, values.get(name)!] as const] : []));

@@ -1,6 +1,6 @@
 import type * as TsMorph from 'ts-morph';
 import { durationFor, type Source } from './source.js';
-import { Node } from './ts-morph.js';
+import { Node, type Values } from './ts-morph.js';
 
 const KEY_GENERATOR =
   "generateKey: a rule's counter is that of its subject (`by`) and its route; `scope: 'shared'` counts all routes together";
@@ -10,10 +10,7 @@ const NO_FUNCTION = 'blockDuration: `block` of a rule is no function';
 const REQUEST = 'context.switchToHttp().getRequest()';
 
 /** Returns the named values of an object literal; `undefined` if it has anything else, such as a spread. */
-export function valuesOf(
-  source: Source,
-  object: TsMorph.ObjectLiteralExpression,
-): Map<string, Node> | undefined {
+export function valuesOf(source: Source, object: TsMorph.ObjectLiteralExpression): Values | undefined {
   const values = new Map<string, Node>();
   for (const property of object.getProperties()) {
     if (Node.isPropertyAssignment(property)) {
@@ -37,7 +34,7 @@ function nameOf(source: Source, property: TsMorph.PropertyAssignment): string | 
 }
 
 /** Returns the fields of a rule for the options of a throttler, as source. */
-export function fieldsOf(source: Source, values: ReadonlyMap<string, Node>): string[] {
+export function fieldsOf(source: Source, values: Values): string[] {
   const fields: string[] = [];
   const of = (name: string): Node | undefined => values.get(name);
   if (of('ttl')) fields.push(`window: ${durationFor(source, of('ttl')!)}`);

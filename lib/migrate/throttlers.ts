@@ -3,7 +3,7 @@ import { definitionOf, objectAt } from './constants.js';
 import { classesIn, isFrom, PACKAGE, THROTTLER, type Source } from './source.js';
 import { isTest } from './changes.js';
 import { valuesOf } from './rules.js';
-import { Node, SyntaxKind } from './ts-morph.js';
+import { Node, SyntaxKind, type Values } from './ts-morph.js';
 
 export const UNKNOWN = 'unknown';
 
@@ -52,7 +52,7 @@ export function isBranch(node: Node): boolean {
   return Node.isIfStatement(node) || Node.isConditionalExpression(node) || Node.isSwitchStatement(node);
 }
 
-export function mapOf(source: Source, node: Node | undefined): Map<string, Node> | undefined {
+export function mapOf(source: Source, node: Node | undefined): Values | undefined {
   const object = objectAt(node);
   return object && valuesOf(source, object);
 }
@@ -83,7 +83,7 @@ export function rootsOf(sources: readonly Source[], module: string) {
 export function throttlersOf(
   source: Source,
   call: TsMorph.CallExpression,
-): (readonly [string, Map<string, Node> | undefined])[] {
+): (readonly [string, Values | undefined])[] {
   const nodes = [call, ...factoriesOf(source, call)].flatMap((place) => nodesIn(source, place));
   const lists = [...new Set(nodes)]
     .filter((node) => Node.isArrayLiteralExpression(node))

@@ -10,3 +10,6 @@ export let SyntaxKind: typeof TsMorph.SyntaxKind;
 export function useTsMorph(loaded: typeof TsMorph): void {
   ({ Node, SyntaxKind } = tsMorph = loaded);
 }
+
+/** The values of an object literal by their names. */
+export type Values = ReadonlyMap<string, Node>;

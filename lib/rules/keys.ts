@@ -43,11 +43,6 @@ export function keyTail(rule: CompiledRule, owner?: string, instance?: string, c
   return tailOf(rule, owner, state, instance);
 }
 
-/** Returns the same part of the key of a block: a rule with another window or algorithm has the same blocks. */
-function blockTail(rule: CompiledRule, owner?: string, instance?: string): string {
-  return tailOf(rule, owner, 'block', instance);
-}
-
 function tailOf(rule: CompiledRule, owner: string | undefined, end: string, instance?: string): string {
   const { trialOf } = rule;
   const name = trialOf === undefined ? escape(rule.name) : `${escape(trialOf)}?`;
@@ -62,11 +57,7 @@ function tailOf(rule: CompiledRule, owner: string | undefined, end: string, inst
  */
 export function encodeSubject(subject: Subject): string {
   if (typeof subject === 'string') return encodePart(subject);
-  return joined(subject, encodePartOfList);
-}
-
-function encodePartOfList(part: string): string {
-  return part === '' ? part : encodePart(part);
+  return joined(subject, (part) => (part === '' ? part : encodePart(part)));
 }
 
 function encodePart(part: string): string {
@@ -152,7 +143,8 @@ export class Keys {
       return {
         rule: each,
         tail: keyTail(each, owner, instance, counter),
-        ofBlock: each.block === undefined ? undefined : blockTail(each, owner, instance),
+        // A rule with another window or algorithm has the same blocks.
+        ofBlock: each.block === undefined ? undefined : tailOf(each, owner, 'block', instance),
       };
     });
     const isLasting = rules.every(({ algorithm, parametersAt }) => !algorithm.leases && !parametersAt);

@@ -68,11 +68,6 @@ export function partOfDigest(hex: unknown, head: unknown = ''): string | undefin
     : undefined;
 }
 
-/** Returns the first characters of a part that is a digest. */
-function headIn(part: string): string {
-  return part.slice(DIGEST_LENGTH);
-}
-
 /** Returns the digest of a text: `#` and 128 bits of its SHA-256. UTF-16, not UTF-8, which has no lone surrogates. */
 export function digest(kind: 'text' | 'tuple', text: string): string {
   const hash = createHash('sha256').update(`${kind}:`).update(text, 'utf16le').digest('hex');
@@ -114,7 +109,7 @@ export class SubjectDigest {
 
   /** @internal */
   constructor(part: string) {
-    this.head = headIn(part);
+    this.head = part.slice(DIGEST_LENGTH);
     this.digest = digestIn(part)!.slice(1);
     this.#part = part;
   }

@@ -35,11 +35,6 @@ export function isIntercepted(target: object): boolean {
   return interceptorsOf(target).includes(HANDLER_INTERCEPTOR);
 }
 
-/** Whether a class has interceptors. */
-export function hasInterceptors(type: object): boolean {
-  return interceptorsOf(type).length > 0;
-}
-
 export const OBSERVED = Symbol.for('nestjs-redis-rate-limit:observed');
 
 /** Whether rules of a handler can see what it returns. */

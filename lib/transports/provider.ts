@@ -41,11 +41,6 @@ export class CallExchange extends Exchange {
   }
 }
 
-/** Returns the exchange of a call. */
-export function callExchange(type: Type, method: unknown, args: unknown[]): CallExchange {
-  return new CallExchange(CallContext.of('provider', type, method, args));
-}
-
 /**
  * Returns a function for `by` that finds the subject in the arguments of a provider's method.
  *

@@ -65,11 +65,6 @@ export class RpcExchange extends CallExchange {
   }
 }
 
-/** Marks the exception of a denied event, so that the event is dropped without an error. */
-function drop<Exception extends object>(exception: Exception): Exception {
-  return Object.assign(exception, { [DROPPED]: true });
-}
-
 /** Returns the reply to a denied message: an error with the details. A dropped event has none. */
 export function rpcReply(exception: Denial, host: ArgumentsHost): Observable<never> {
   if (DROPPED in exception) return EMPTY;
@@ -95,7 +90,7 @@ export class DeniedEvents {
       try {
         return await deny(exchange, decision, detail);
       } catch (error) {
-        throw this.isDropped && error instanceof Error ? drop(error) : error;
+        throw this.isDropped && error instanceof Error ? Object.assign(error, { [DROPPED]: true }) : error;
       }
     };
   }

@@ -44,7 +44,7 @@ export class WsExchange extends Exchange {
 
   /** The headers of a denied connection. */
   override sendHeaders(decision: Decision, format: (decision: Decision) => readonly Header[]): void {
-    if (this.isConnecting) connecting.set(this.client, format(decision));
+    if (this.isConnecting) connectingHeaders.set(this.client, format(decision));
   }
 
   private get isConnecting(): boolean {
@@ -62,13 +62,8 @@ export class WsExchange extends Exchange {
   }
 }
 
-/** The headers with which a client is denied that connects. */
-const connecting = new WeakMap<object, readonly Header[]>();
-
-/** Returns the headers of the decision on a client that connects. */
-export function connectingHeaders(client: object): readonly Header[] {
-  return connecting.get(client) ?? [];
-}
+/** The headers of the decision on each client that connects. */
+export const connectingHeaders = new WeakMap<object, readonly Header[]>();
 
 /** Returns a signal that aborts when the connection of a client has ended, even if the client never joined. */
 export function connectionEnd({ conn, socket }: SocketClient): AbortSignal | undefined {

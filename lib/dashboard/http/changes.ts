@@ -41,7 +41,11 @@ interface Change {
   readonly isRead?: true;
   /** What the author has done with a subject, for the log. */
   readonly done?: string;
-  /** @param by returns the author */
+  /**
+   * Returns the result, or the version of a change of live rules.
+   *
+   * @param by returns the author
+   */
   readonly run: (page: Changes, given: Given, by: () => string) => unknown;
 }
 
@@ -57,21 +61,16 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   },
   'rules/set': {
     fields: ['rule', 'fields', 'version', 'reason', 'expires'],
-    run: async ({ limits }, { rule, fields, ...options }, by) => ({
-      version: await limits.rules.set(rule, fieldsOf(fields), changeBy(by, options)),
-    }),
+    run: ({ limits }, { rule, fields, ...options }, by) =>
+      limits.rules.set(rule, fieldsOf(fields), changeBy(by, options)),
   },
   'rules/unset': {
     fields: ['rule', 'version', 'reason'],
-    run: async ({ limits }, { rule, ...options }, by) => ({
-      version: await limits.rules.unset(rule, changeBy(by, options)),
-    }),
+    run: ({ limits }, { rule, ...options }, by) => limits.rules.unset(rule, changeBy(by, options)),
   },
   'rules/undo': {
     fields: ['version', 'reason'],
-    run: async ({ history }, { version, reason }, by) => ({
-      version: await history.undo(version, authorWith(by, reason)),
-    }),
+    run: ({ history }, { version, reason }, by) => history.undo(version, authorWith(by, reason)),
   },
   'rules/restore': endOfLoss('restore'),
   'rules/accept': endOfLoss('accept'),
@@ -92,9 +91,8 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   ),
   'subjects/set': ofSubject(
     'has set an exception of',
-    async ({ subjects }, { rule, subject, fields, ...options }, by) => ({
-      version: await subjects.setException(rule, subject, fieldsOf(fields), { ...options, by: by() }),
-    }),
+    ({ subjects }, { rule, subject, fields, ...options }, by) =>
+      subjects.setException(rule, subject, fieldsOf(fields), { ...options, by: by() }),
     ['fields', 'reason', 'expires'],
   ),
   'subjects/unblock': ofSubject('has unblocked', ({ subjects }, { rule, subject }, by) =>
@@ -149,7 +147,7 @@ export class Changes {
     try {
       const result = await change.run(this, given, by);
       if (change.done) log('.');
-      return result;
+      return typeof result === 'number' ? { version: result } : result;
     } catch (error) {
       // It may have been done, and the id is one of a subject.
       const isUnconfirmed =
@@ -190,10 +188,10 @@ function authorWith(by: () => string, reason: unknown): { readonly by: string; r
 
 /** Ends a loss of live rules. */
 function endOfLoss(how: 'restore' | 'accept'): Change {
-  const run: Change['run'] = async ({ limits }, { reason }, by) => {
-    return { version: await limits.rules[how](authorWith(by, reason)) };
+  return {
+    fields: ['reason'],
+    run: ({ limits }, { reason }, by) => limits.rules[how](authorWith(by, reason)),
   };
-  return { fields: ['reason'], run };
 }
 
 /** A change of a subject under a rule. */

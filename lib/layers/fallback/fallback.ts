@@ -27,6 +27,8 @@ export interface FallbackOptions {
   readonly failed: (error: unknown, call: Exclude<StoreCall, 'heartbeat'>) => void;
 }
 
+type Adjusted = ReturnType<Store['adjust']>;
+
 /** Decides the hits that the store could not decide, each by the `onStoreError` of its rule or of the limiter. */
 export class FallbackLayer implements Store<RuleHit> {
   constructor(
@@ -49,10 +51,7 @@ export class FallbackLayer implements Store<RuleHit> {
     }
   }
 
-  async adjust(
-    adjustments: readonly Adjustment[],
-    options?: Pick<DecideOptions, 'within'>,
-  ): Promise<readonly (boolean | undefined)[]> {
+  async adjust(...[adjustments, options]: Parameters<Store['adjust']>): Adjusted {
     const isLocal = ({ source }: Adjustment): boolean => source === 'fallback';
     const local = adjustments.filter(isLocal);
     const [own, others] = await Promise.all([
@@ -83,10 +82,7 @@ export class FallbackLayer implements Store<RuleHit> {
     return Promise.resolve();
   }
 
-  private async adjustNext(
-    adjustments: readonly Adjustment[],
-    options?: Pick<DecideOptions, 'within'>,
-  ): Promise<readonly (boolean | undefined)[]> {
+  private async adjustNext(...[adjustments, options]: Parameters<Store['adjust']>): Adjusted {
     if (adjustments.length === 0) return [];
     try {
       return await this.next.adjust(adjustments, options);

@@ -92,7 +92,7 @@ export class Connections {
         status: exception.getStatus(),
         message: exception.message,
         body: exception.getResponse(),
-        headers: Object.fromEntries([...connectingHeaders(client), ['Content-Type', type]]),
+        headers: Object.fromEntries([...(connectingHeaders.get(client) ?? []), ['Content-Type', type]]),
       };
     }
   }

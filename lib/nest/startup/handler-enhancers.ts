@@ -3,7 +3,7 @@ import { ApplicationConfig, HttpAdapterHost, ModulesContainer } from '@nestjs/co
 import { addStreamCallFilter, answerable, takesStreamCalls } from '../../transports/grpc-stream-call.js';
 import { GraphqlResponse } from '../../transports/graphql-operation.js';
 import { addFilter, answerDenial, exchangeOf } from '../../transports/transports.js';
-import { HANDLER_INTERCEPTOR, hasInterceptors, intercept } from '../../transports/handler-interceptor.js';
+import { HANDLER_INTERCEPTOR, intercept, interceptorsOf } from '../../transports/handler-interceptor.js';
 import { HandlerStages } from '../../transports/handler-stages.js';
 import { Handshakes } from '../../transports/handshakes.js';
 import { DeniedEvents } from '../../transports/rpc.js';
@@ -82,7 +82,7 @@ export class HandlerEnhancers implements OtherTransports {
       this.isObserving = true;
       intercept(handler);
       if (kind === 'unknown') followGuard(handler); // A decorator may have replaced the limited method.
-      if (hasInterceptors(type)) intercept(type);
+      if (interceptorsOf(type).length > 0) intercept(type);
       if (takesStreamCalls(handler)) addStreamCallFilter(handler);
       if (kind === 'connection') this.connections.limit(type);
       if (kind === 'gateway' || kind === 'pattern') this.wireUnreached(isMixed ? handler : type, type);

@@ -15,7 +15,7 @@ import {
 } from '../limited-method.js';
 import { loadNamed } from '../rules/named-algorithms.js';
 import { TransportLoader } from '../request/transport-loader.js';
-import { callExchange } from '../../transports/provider.js';
+import { CallContext, CallExchange } from '../../transports/provider.js';
 import { isCall, isController, classOf, handlerKind, type HandlerMethod } from './handlers.js';
 import { RouteRules } from './route-rules.js';
 import { Warnings } from '../warnings.js';
@@ -116,7 +116,7 @@ export class ProviderMethods implements OnApplicationShutdown, MethodLimiter {
     const run = (): unknown => checked(apply(), type, method.name);
     return this.run(
       route.named,
-      callExchange(type, handler, args),
+      new CallExchange(CallContext.of('provider', type, handler, args)),
       overrides ? () => runApplied(handler, run) : run,
     );
   }
