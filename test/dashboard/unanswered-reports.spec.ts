@@ -1,4 +1,5 @@
 import { expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
 import { Control } from '../../lib/stores/redis/link/control.js';
 import { ProcessRecords } from '../../lib/stores/redis/link/process-records.js';
 import { startProxy } from '../support/redis/proxy.js';
@@ -31,5 +32,25 @@ it('reports do not pile up while Redis hangs, and are published again when it re
   }, 'the report to be published');
   control.close();
   await proxy.close();
+  await server.stop();
+});
+
+it('a page that is still read when the application closes keeps no connection, which would keep the process from exiting', async () => {
+  const server = await startRedisServer();
+  const redis = new Redis(server.url);
+  const clients = async () => ((await redis.client('LIST')) as string).trim().split('\n').length;
+  await redis.ping();
+  const control = new Control(server.url);
+  const records = new ProcessRecords(control, 'p:{dashboard}', 'one');
+  const call = control.call.bind(control);
+  control.call = async (run) => {
+    const reply = await call(run);
+    control.call = call;
+    control.close(); // The application ends after the first of the calls.
+    return reply;
+  };
+  expect(await records.read([1])).toMatchObject({ records: [] });
+  await until(async () => (await clients()) === 1, 'the connections to end');
+  redis.disconnect();
   await server.stop();
 });

@@ -253,7 +253,7 @@ export class RedisStore implements BaseStore, SharedStore {
   }
 
   private async closeAll(): Promise<void> {
-    this.feed.close();
+    this.feed.end();
     this.batches.flush();
     await this.adjuster.retries.close();
     const drained = this.calls.close();

@@ -43,6 +43,7 @@ export class ChangeFeed {
   private readonly refused: ((fault: StoreFault) => void)[] = [];
   private readonly keyPrefix: string;
   private isWatching = false;
+  private isEnded = false;
 
   /** @param bounds those of the connections to subscribe with */
   constructor(
@@ -122,7 +123,13 @@ export class ChangeFeed {
     await new Deadline(within).within(Promise.all(probing)).catch(() => undefined);
   }
 
-  close(): void {
+  /** Ends the subscriptions for good: what still decides opens none. */
+  end(): void {
+    this.isEnded = true;
+    this.close();
+  }
+
+  private close(): void {
     for (const subscriber of this.subscribers.values()) subscriber.close();
     this.subscribers.clear();
   }
@@ -156,7 +163,7 @@ export class ChangeFeed {
 
   /** Subscribes to every current server, and ends the subscriptions to others. */
   private update(): void {
-    if (this.followers.size === 0) return;
+    if (this.followers.size === 0 || this.isEnded) return;
     const servers = this.publishers;
     for (const [address, subscriber] of this.subscribers) {
       if (servers.has(address)) continue;

@@ -60,20 +60,33 @@ const open = new Set<ControlConnection>();
 /**
  * Access to Redis for live rules and the operations page, whose commands may take longer than a decision may wait. The
  * connection opens with the first call. All accesses of a process with the same client or equal options share it, and
- * the last one closes it.
+ * the last one closes it. A call after `close` opens it for itself: what still reads at the end keeps no process from exiting.
  */
 export class Control {
   private connection: ControlConnection | undefined;
+  private isClosed = false;
+  private calls = 0;
 
   constructor(private readonly redis: RedisConnection) {}
+
+  /** Keeps the connection of calls again until `close`. */
+  open(): void {
+    this.isClosed = false;
+  }
 
   /**
    * Runs commands.
    *
    * @throws Error of Redis; StoreFault if there is no connection; DeadlineError without a reply in 900 ms
    */
-  call<Reply>(run: (redis: Redis) => Promise<Reply>): Promise<Reply> {
-    return (this.connection ??= this.join()).call(run);
+  async call<Reply>(run: (redis: Redis) => Promise<Reply>): Promise<Reply> {
+    this.calls += 1;
+    try {
+      return await (this.connection ??= this.join()).call(run);
+    } finally {
+      this.calls -= 1;
+      if (this.isClosed && this.calls === 0) this.leave();
+    }
   }
 
   /** Runs a script, which is loaded if the server does not have it. */
@@ -90,6 +103,11 @@ export class Control {
   }
 
   close(): void {
+    this.isClosed = true;
+    this.leave();
+  }
+
+  private leave(): void {
     const { connection } = this;
     this.connection = undefined;
     if (!connection || --connection.users > 0) return;

@@ -114,6 +114,7 @@ export class RedisRuleSource implements RuleSource {
 
   watch(changed: () => void): () => void {
     this.followers += 1;
+    this.control.open();
     const last = { found: '', at: -Infinity };
     const poll = every(POLL_EVERY_MS, () => void this.poll(last, changed));
     return () => {
