@@ -287,7 +287,8 @@ export class Settlements {
     decision: Decision,
     limits: readonly RouteLimit[],
   ): ((end: ResponseEnd) => Promise<void>) | undefined {
-    if (context.getType<string>() !== 'provider' && !isObserved(handlerOf(context))) return undefined;
+    const isSeen = context.getType<string>() === 'provider' || isObserved(handlerOf(context));
+    if (limits.length === 0 || !isSeen) return undefined;
     const settlement = Settlement.of(context) ?? new Settlement(context, this.warnings, this.closing.signal);
     for (const limit of limits) settlement.limits.add(limit);
     settlements.set(keyOfRequest(context), settlement);

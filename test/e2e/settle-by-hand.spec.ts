@@ -1,5 +1,6 @@
 import { Controller, Get, Injectable, Post, Res } from '@nestjs/common';
 import { MessagePattern } from '@nestjs/microservices';
+import { WebSocketGateway } from '@nestjs/websockets';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { ServerResponse } from 'node:http';
 import { RateLimit, RateLimitModule, RateLimitService, Settle, SkipRateLimit } from '../../lib/index.js';
@@ -163,4 +164,17 @@ describe('@Settle() without effect stops the application', () => {
       configMessage(`@Settle() on Chat.chat: ${NOT_RECEIVED}`),
     );
   });
+});
+
+it('a rule that settles on the connections to a gateway stops the application, since they have no result', async () => {
+  @WebSocketGateway()
+  class Room {
+    @RateLimit(SETTLED)
+    handleConnection() {}
+  }
+  expect(await refusalToStart({ imports: [RateLimitModule.forRoot()], providers: [Room] })).toBe(
+    configMessage(
+      'rule "default" of Room.handleConnection: settles by a result, which a connection lacks; use RateLimitService.reserve()',
+    ),
+  );
 });

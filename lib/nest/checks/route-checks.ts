@@ -146,8 +146,6 @@ export class UnreadThrottles {
 }
 
 function isThrottlerGuard(type: unknown): boolean {
-  for (let each = type; typeof each === 'function'; each = Object.getPrototypeOf(each) as unknown) {
-    if (each.name === 'ThrottlerGuard') return true;
-  }
-  return false;
+  if (typeof type !== 'function') return false;
+  return type.name === 'ThrottlerGuard' || isThrottlerGuard(Object.getPrototypeOf(type));
 }

@@ -120,14 +120,14 @@ export class Admission implements OnApplicationShutdown {
     const conditional = decided.filter(({ count }) => count !== 'all');
     const permit = decided.some(({ isHeld }) => isHeld) ? this.engine.permit(decision) : undefined;
     const settled = decided.filter(({ isSettled }) => isSettled);
-    const settle = settled.length > 0 ? this.settlements?.open(exchange, decision, settled) : undefined;
+    const settle = this.settlements?.open(exchange, decision, settled);
     if (!permit && conditional.length === 0 && !settle) return;
     exchange.onEnd(async (end) => {
       const refunded = this.refund(end, exchange, decision, conditional);
       const both = [permit?.release(), refunded, refunded.then(() => settle?.(end))];
       for (const each of await Promise.allSettled(both)) {
-        if (each.status === 'fulfilled') continue;
-        this.logger.error('The permits of a request could not be refunded.', each.reason);
+        if (each.status === 'rejected')
+          this.logger.error('The permits of a request could not be refunded.', each.reason);
       }
     });
   }

@@ -92,10 +92,11 @@ export class StartCheck implements OnApplicationBootstrap {
       each.isSettled ? !isObserved(method) : each.endsLate && !isIntercepted(method),
     );
     if (!limit) return;
-    this.problems.push(
-      `${limit.path}: needs the end of the handler, which cannot be observed, since a factory or a value provides ` +
-        `${type.name}; provide the class, with useClass`,
-    );
+    const reason =
+      kind === 'connection' && limit.isSettled
+        ? 'settles by a result, which a connection lacks; use RateLimitService.reserve()'
+        : `needs the end of the handler, which cannot be observed, since a factory or a value provides ${type.name}; provide the class, with useClass`;
+    this.problems.push(`${limit.path}: ${reason}`);
   }
 
   private check(type: Type, name: string, method: Handler, kind: HandlerKind): void {
