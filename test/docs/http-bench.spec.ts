@@ -7,7 +7,10 @@ const IN_PROCESS = [
   ...['nothing', 'async-guard', 'turn-guard', 'bare-refused'],
   ...['ours-memory', 'throttler-memory', 'ours-refused-memory'],
 ];
-const ON_REDIS = ['bare-redis', 'ours-redis-1', 'ours-redis-3', 'throttler-redis-1', 'throttler-redis-3'];
+const ON_REDIS = [
+  ...['bare-redis', 'ours-redis-1', 'ours-redis-3', 'reserved-redis-3'],
+  ...['throttler-redis-1', 'throttler-redis-3'],
+];
 const REFUSED = ['ours-refused', 'throttler-refused'];
 
 // The compared packages are installed with `npm ci --prefix bench`, not with this package.

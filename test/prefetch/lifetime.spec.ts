@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Rule } from '../../lib/index.js';
 import { RateLimiter } from '../../lib/limiter.js';
@@ -118,6 +119,8 @@ describe('a prefetch', () => {
     await until(async () => {
       await one.consume(rule, 'ann');
       await other.reset(rule, 'ann');
+      await left(one); // Redis has announced the reset before,
+      await turn(); // and what has arrived together with the reply is read.
       return (await one.peek(rule, 'ann')).source === 'redis';
     }, 'the first reset');
     await one.consume(rule, 'ann');
