@@ -55,6 +55,23 @@ describe('live rules in a file', () => {
     expect(await app.codes()).toEqual([]);
   });
 
+  it.each([
+    ['a rule that the application has not', '{ "logn": { "limit": 5 } }', 10],
+    [
+      'an exception with a field of another algorithm',
+      '{ "login": { "exceptions": { "203.0.113.7": { "burst": 5 } } } }',
+      7,
+    ],
+  ])('that do not fit the rules are reported and not applied: %s', async (_what, text, limit) => {
+    const path = written('limits.json', '{ "login": { "exceptions": { "203.0.113.7": { "limit": 7 } } } }');
+    const app = await startLiveApp(new FileRuleSource(path));
+    const policyOfVip = () => app.policyOf('/login', { 'x-forwarded-for': '203.0.113.7' });
+    expect(await policyOfVip()).toContain('"login";q=7;');
+    writeFileSync(path, text);
+    await until(async () => (await app.codes()).includes('RL_LIVE_RULE_REJECTED'), 'the warning');
+    expect(await policyOfVip()).toContain(`"login";q=${limit};`);
+  });
+
   it.each(['[]', '{ "login": 5 }', '{ "login": { "exceptions": [] } }'])(
     'must be an object of rules: %s',
     async (text) => {

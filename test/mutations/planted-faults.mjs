@@ -162,7 +162,7 @@ const FAULTS_BY_PART = {
       file: 'lib/live/live-state.ts',
       text: 'if (until < Infinity) this.expiry =',
       by: 'if (until < 0) this.expiry =',
-      specs: ['test/live/ends.spec.ts'],
+      specs: ['test/live/live-rules.spec.ts'],
     },
     {
       words: 'a change of the source that does not fit its rule is taken over',
