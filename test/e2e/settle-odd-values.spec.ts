@@ -16,7 +16,7 @@ const tokens = {
   settle: (text: string, _context: unknown, total: number) => total + text.length,
 } as const;
 
-/** An iterable, each reader of which gets all texts. */
+/** Returns an iterable that yields all texts to each reader. */
 const texts = () => ({
   async *[Symbol.asyncIterator]() {
     yield 'one';

@@ -27,6 +27,8 @@ export interface FallbackOptions {
   readonly failed: (error: unknown, call: Exclude<StoreCall, 'heartbeat'>) => void;
 }
 
+type AdjustOptions = Pick<DecideOptions, 'within'>;
+
 type Adjusted = ReturnType<Store['adjust']>;
 
 /** Decides the hits that the store could not decide, each by the `onStoreError` of its rule or of the limiter. */
@@ -51,7 +53,7 @@ export class FallbackLayer implements Store<RuleHit> {
     }
   }
 
-  async adjust(...[adjustments, options]: Parameters<Store['adjust']>): Adjusted {
+  async adjust(adjustments: readonly Adjustment[], options?: AdjustOptions): Adjusted {
     const isLocal = ({ source }: Adjustment): boolean => source === 'fallback';
     const local = adjustments.filter(isLocal);
     const [own, others] = await Promise.all([
@@ -82,7 +84,7 @@ export class FallbackLayer implements Store<RuleHit> {
     return Promise.resolve();
   }
 
-  private async adjustNext(...[adjustments, options]: Parameters<Store['adjust']>): Adjusted {
+  private async adjustNext(adjustments: readonly Adjustment[], options?: AdjustOptions): Adjusted {
     if (adjustments.length === 0) return [];
     try {
       return await this.next.adjust(adjustments, options);

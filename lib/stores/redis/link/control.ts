@@ -60,7 +60,8 @@ const open = new Set<ControlConnection>();
 /**
  * Access to Redis for live rules and the operations page, whose commands may take longer than a decision may wait. The
  * connection opens with the first call. All accesses of a process with the same client or equal options share it, and
- * the last one closes it. A call after `close` opens it for itself: what still reads at the end keeps no process from exiting.
+ * the last one closes it. A call after `close` opens a connection and closes it with its reply, since an open one keeps
+ * the process from exiting.
  */
 export class Control {
   private connection: ControlConnection | undefined;
@@ -69,7 +70,7 @@ export class Control {
 
   constructor(private readonly redis: RedisConnection) {}
 
-  /** Keeps the connection of calls again until `close`. */
+  /** Keeps the connection open between calls again, until `close`. */
   open(): void {
     this.isClosed = false;
   }
