@@ -75,9 +75,15 @@ class Batch {
   }
 }
 
+/** Calls that keep Redis busy while the process handles the replies of the others. */
+const CALLS_AT_WORK = 2;
+
+/** Keys with which a call leaves at once while fewer calls are under way. See docs/adr/0108-two-calls-at-work.md. */
+const KEYS_AT_WORK = 32;
+
 /**
- * Batches the requests of one turn of the event loop: one call per slot. Each request is decided separately, and none
- * waits for another turn.
+ * Batches the requests of one turn of the event loop: one call per slot, or several if there are many. Each
+ * request is decided separately, and none waits for another turn.
  */
 export class Batches implements Caller {
   private open = new Map<number, Batch>();
@@ -131,7 +137,8 @@ export class Batches implements Caller {
   private batch(slot: number, keys: number): Batch {
     const now = this.now?.();
     const known = this.open.get(slot);
-    if (known && known.keys + keys <= MOST_KEYS && known.now === now) return known;
+    const most = this.underWay < CALLS_AT_WORK ? KEYS_AT_WORK : MOST_KEYS;
+    if (known && known.keys + keys <= most && known.now === now) return known;
     if (this.open.size === 0) this.flushSoon();
     const batch = new Batch(now);
     // Replayed timelines and bursts fill more than one batch in a turn.
