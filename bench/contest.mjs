@@ -89,6 +89,7 @@ function figuresOf({ decisions, seconds, clientMicros, latencies }, before, afte
     }),
     p50: percentile(sorted, 0.5),
     p99: percentile(sorted, 0.99),
+    p9999: percentile(sorted, 0.9999),
     otherCores: (after.others - before.others) / (seconds * 1e6),
   };
 }

@@ -1,11 +1,23 @@
 // Redis servers for a benchmark, with their CPU time.
 import { Redis } from 'ioredis';
 import { startRedisServer } from '../test/support/redis/redis-server.mjs';
+import { AnsweringProcess } from './answering-process.mjs';
+
+const PROXY = new URL('delaying-proxy.mjs', import.meta.url);
 
 /** Starts a Redis server whose CPU time is measured. The caller has to stop it. */
 export async function startMeasuredServer() {
   const server = await startRedisServer();
   return measured([server], () => new Redis(server.url));
+}
+
+/** Starts a Redis server whose clients are a number of milliseconds away, for one request at a time. */
+export async function startDistantServer(roundTripMs) {
+  const server = await startRedisServer();
+  const proxy = new AnsweringProcess(PROXY, [server.port, roundTripMs / 2], { name: 'the slow network' });
+  const port = await proxy.answer();
+  const distant = await measured([server], () => new Redis(port));
+  return { ...distant, stop: () => Promise.all([distant.stop(), proxy.stop()]) };
 }
 
 /**

@@ -7,7 +7,7 @@ import { startMeasuredCluster } from './cluster.mjs';
 import { times } from './columns.mjs';
 import { ALL_LET_IN, contest, timesOf } from './contest.mjs';
 import { bareByTurns, bareLogOneByOne, bareOneByOne, flexible, ours, rulesOf } from './contestants.mjs';
-import { startMeasuredServer } from './measured-server.mjs';
+import { startDistantServer, startMeasuredServer } from './measured-server.mjs';
 import * as inMemory from './memory-contestants.mjs';
 import { asked, machine, progress, report } from './report.mjs';
 import { subjectsOf } from './subjects.mjs';
@@ -36,6 +36,15 @@ const WORKS = {
       'p50, to rate-limiter-flexible': at(1, 'p50', 'peer'),
     },
   },
+  'one in flight, 1 ms of network': {
+    on: 'distant',
+    setting: { lanes: 1, every: 1, subjects: subjectsOf(100) },
+    contestants: { ours: ours(), bare: bareOneByOne, peer: flexible() },
+    targets: {
+      'p50, to the bare program': at(1.05, 'p50', 'bare'),
+      'p50, to rate-limiter-flexible': at(1.05, 'p50', 'peer'),
+    },
+  },
   '64 in flight': {
     on: 'server',
     setting: { lanes: 64 },
@@ -53,6 +62,12 @@ const WORKS = {
       'client CPU, to the bare batch': at(1.4, 'clientMicros', 'bare'),
       'decisions/s, to rate-limiter-flexible': from(3.2, 'perSecond', 'peer'),
     },
+  },
+  '1,000,000 decisions, 50 in flight': {
+    on: 'server',
+    setting: { lanes: 50, every: 1, ms: 0, atLeast: asked.quick ? 1_000 : 1_000_000 },
+    contestants: { ours: ours(), bare: bareByTurns },
+    targets: { 'p99.99, to the bare batch': at(1.5, 'p9999', 'bare') },
   },
   'log of 1,000 in a call each, 64 in flight': {
     on: 'server',
@@ -101,7 +116,11 @@ const WORKS = {
   },
 };
 
-const servers = { server: await startMeasuredServer(), cluster: await startMeasuredCluster(3) };
+const servers = {
+  server: await startMeasuredServer(),
+  distant: await startDistantServer(1),
+  cluster: await startMeasuredCluster(3),
+};
 const rows = [];
 for (const [work, { on, setting, contestants, targets }] of Object.entries(WORKS)) {
   progress(work);

@@ -30,6 +30,7 @@ const FIGURES = {
   'growth-cluster': [...onRedis, 'nodes'],
   heartbeats: ['processes', 'inARow', 'apart'],
   operations: ['client', 'server', 'heap'],
+  soak: [...onRedis, 'minute', 'heap'],
 };
 
 // The compared packages are installed with `npm ci --prefix bench`, not with this package.

@@ -1,0 +1,81 @@
+// Runs one process at half of its capacity for 20 minutes, and prints its heap and its latency by minute.
+//
+//   node bench/soak.mjs [--quick] [--json]
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { FIGURES } from './columns.mjs';
+import { ours } from './contestants.mjs';
+import { drive } from './lanes.mjs';
+import { startMeasuredServer } from './measured-server.mjs';
+import { asked, machine, progress, report } from './report.mjs';
+import { percentile } from './stats.mjs';
+import { subjectsOf } from './subjects.mjs';
+
+const MINUTES = asked.quick ? 2 : 20;
+const MINUTE_MS = asked.quick ? 200 : 60_000;
+const CAPACITY_MS = asked.quick ? 200 : 5000;
+const KEYS = 10_000;
+/** Is not reached in 20 minutes. */
+const LIMIT = 50_000_000;
+/** One of this many decisions is timed. */
+const EVERY = 61;
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc');
+
+/** Requests decisions at a rate for a minute, in parts of a millisecond or more. Returns the figures of the minute. */
+async function minute(contestant, perSecond) {
+  const startedAt = performance.now();
+  const cpu = process.cpuUsage();
+  const latencies = [];
+  const pending = new Set();
+  let decisions = 0;
+  const decide = async (subject, isTimed) => {
+    const askedAt = isTimed ? performance.now() : 0;
+    if (!contestant.isAllowed(await contestant.ask(subject))) throw new Error('A decision was not to let in');
+    if (isTimed) latencies.push((performance.now() - askedAt) * 1000);
+  };
+  for (let now = startedAt; now < startedAt + MINUTE_MS; now = performance.now()) {
+    for (const due = ((now - startedAt) / 1000) * perSecond; decisions < due; decisions++) {
+      const decided = decide(subjects[decisions % KEYS], decisions % EVERY === 0);
+      pending.add(decided);
+      void decided.then(() => pending.delete(decided));
+    }
+    await sleep(1);
+  }
+  await Promise.all(pending);
+  const { user, system } = process.cpuUsage(cpu);
+  const sorted = latencies.toSorted((one, other) => one - other);
+  collectGarbage();
+  return {
+    perSecond: decisions / ((performance.now() - startedAt) / 1000),
+    clientMicros: (user + system) / decisions,
+    p50: percentile(sorted, 0.5),
+    p99: percentile(sorted, 0.99),
+    heap: process.memoryUsage().heapUsed,
+  };
+}
+
+const subjects = subjectsOf(KEYS);
+const server = await startMeasuredServer();
+const contestant = await ours()({ server, limit: LIMIT });
+const { decisions, seconds } = await drive(contestant, { subjects, lanes: 64, ms: CAPACITY_MS });
+const half = decisions / seconds / 2;
+const rows = [];
+for (let nth = 1; nth <= MINUTES; nth++) {
+  const cpuBefore = await server.cpuMicros();
+  const row = await minute(contestant, half);
+  const serverMicros = ((await server.cpuMicros()) - cpuBefore) / (row.perSecond * (MINUTE_MS / 1000));
+  rows.push({ minute: nth, ...row, serverMicros });
+  progress(`minute ${nth} of ${MINUTES}`);
+}
+await contestant.close();
+await server.stop();
+
+const { spread: _, ...figures } = FIGURES;
+report(machine({ redis: server.version, keys: KEYS }), rows, {
+  minute: ({ minute: nth }) => String(nth),
+  ...figures,
+  'heap MB': ({ heap }) => (heap / 1e6).toFixed(2),
+});
