@@ -9,7 +9,7 @@ export type {
   DecideOptions,
   PrefetchRequest,
   HitResult,
-  Share,
+  LocalLimit,
   Adjustment,
   Once,
 } from './contracts/store.js';

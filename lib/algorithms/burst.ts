@@ -1,7 +1,7 @@
 import { durationFix, parseDuration, type Duration } from '../contracts/duration.js';
 import { integer, type OptionCheck } from '../contracts/options.js';
 import type { Quota } from './definition.js';
-import { roundUp, shareOf, spanOf } from './rate.js';
+import { roundUp, perProcess, spanOf } from './rate.js';
 
 const DAY = 86_400e6;
 const LONGEST_REFILL_DAYS = 3660;
@@ -55,7 +55,7 @@ export function timePart(capacity: Capacity | undefined, rule: Quota): readonly 
 
 /** Returns the capacity of one of several processes. A duration stays, since the limit is divided. */
 export function capacityOf(capacity: Capacity, processes: number): Capacity {
-  return typeof capacity === 'number' ? shareOf(capacity, processes) : capacity;
+  return typeof capacity === 'number' ? perProcess(capacity, processes) : capacity;
 }
 
 /**

@@ -51,7 +51,7 @@ export interface Terms<Options extends object, Parameter extends string> {
    * Returns the options for one of several processes that share the rule, so that together they allow no more than
    * the rule. Absent if the limit is the only number of permits.
    */
-  share?(rule: Quota & Options, processes: number): Partial<Options>;
+  perProcess?(rule: Quota & Options, processes: number): Partial<Options>;
   /** Returns the parameters of a rule. */
   compile(rule: Quota & Options): Numbers<Parameter>;
   /**

@@ -108,14 +108,14 @@ export interface HitResult extends Result {
   readonly blockedFor?: number;
   /** The fallback that decided, if one did. */
   readonly fallback?: Fallback;
-  /** The share of the rule's limit that was applied, if the process decided alone. */
-  readonly share?: Share;
+  /** What was applied instead of the rule's limit, if the process decided alone. */
+  readonly local?: LocalLimit;
   /** Why the store could not decide. Without `fallback` the other fields have no meaning. */
   readonly unavailable?: unknown;
 }
 
-/** One process's share of a rule's limit. */
-export interface Share {
+/** The part of a rule's limit that one process allows alone. */
+export interface LocalLimit {
   /** The rule's parameters, divided by the number of processes. */
   readonly parameters: Parameters;
   /** The most permits that can be taken at once. */
@@ -199,10 +199,10 @@ export function isDenied(hits: readonly Hit[], results: readonly Pick<HitResult,
 /** Builds the adjustment of a hit's charge. */
 export function adjustmentOf(hit: Hit, result: HitResult, kind: Adjustment['kind']): Adjustment {
   const { key, algorithm, block, cost } = hit;
-  const { now, resetAfter, source, share, chargedAt = now } = result;
-  const parameters = share?.parameters ?? hit.parameters;
+  const { now, resetAfter, source, local, chargedAt = now } = result;
+  const parameters = local?.parameters ?? hit.parameters;
   const receipt = hit.lease ?? now + resetAfter;
-  const alerts = share ? undefined : hit.alerts; // Levels of the whole limit.
+  const alerts = local ? undefined : hit.alerts; // Levels of the whole limit.
   return { key, algorithm, block, alerts, cost, parameters, kind, receipt, chargedAt, source };
 }
 

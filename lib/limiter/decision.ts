@@ -156,15 +156,15 @@ export function decisionOf(
 
 /** Returns the result for one rule, with times in milliseconds instead of the store's microseconds. */
 function ruleDecision({ rule }: RuleHit, result: HitResult, isMixed: boolean): RuleDecision {
-  const { allowed, remaining, retryAfter, resetAfter, delay, part, share = rule, source, fallback } = result;
+  const { allowed, remaining, retryAfter, resetAfter, delay, part, local = rule, source, fallback } = result;
   const { nextAfter } = result;
   const ending = rule.until !== undefined && retryAfter === null && rule.capacity === 0;
   const endsAfterMs = ending ? Math.max(0, Math.ceil(rule.until - performance.now())) : 0;
   const decision: { -readonly [Field in keyof RuleDecision]: RuleDecision[Field] } = {
     allowed,
     rule: rule.name,
-    limit: share.capacity,
-    windowMs: share.capacityWindowMs,
+    limit: local.capacity,
+    windowMs: local.capacityWindowMs,
     remaining,
     retryAfterMs: ending ? endsAfterMs : retryAfter === null ? null : toMilliseconds(retryAfter),
     resetAfterMs: ending ? endsAfterMs : toMilliseconds(resetAfter),

@@ -5,7 +5,7 @@ import type { BaseStore } from '../contracts/base-store.js';
 import { DenyCache } from '../layers/deny-cache/deny-cache.js';
 import { FallbackLayer } from '../layers/fallback/fallback.js';
 import type { Instances } from '../layers/fallback/instances.js';
-import { LocalShare } from '../layers/fallback/local-share.js';
+import { LocalLimits } from '../layers/fallback/local-limits.js';
 import { PrefetchLayer } from '../layers/prefetch/prefetch.js';
 import type { RuleHit } from '../rules/compiled-rule.js';
 
@@ -29,7 +29,7 @@ export function pipelineOf(store: BaseStore, options: PipelineOptions): Store<Ru
   const shared = store.shared!;
   const { prefix, onStoreError, openFallback, instances, failed, onRulesChanged } = options;
   const { timeout } = shared;
-  const local = new LocalShare(openFallback, () => instances.count);
+  const local = new LocalLimits(openFallback, () => instances.count);
   const fallback: Layer<RuleHit> = (next) =>
     new FallbackLayer(next, { onStoreError, local, timeout, failed });
   const prefetch: Layer<RuleHit> = (next) => {

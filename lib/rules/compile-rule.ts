@@ -7,7 +7,7 @@ import { parseDuration } from '../contracts/duration.js';
 import {
   amountsOf,
   levelsOf,
-  sharedAmounts,
+  amountsPerProcess,
   type CompiledPrefetch,
   type CompiledRule,
   type Thresholds,
@@ -84,7 +84,7 @@ function compileChecked(
     algorithm,
     stateName: stateNameOf(quota, algorithm),
     ...amounts,
-    among: sharedAmounts(quota, algorithm),
+    among: amountsPerProcess(quota, algorithm),
     bySubject: algorithm.bySubject?.(withWeights(quota, weightName)) as CompiledRule['bySubject'],
     cost,
     unit: rule.unit,

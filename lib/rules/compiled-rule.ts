@@ -1,5 +1,5 @@
 import type { Numbers, Quota, TakenAhead } from '../algorithms/definition.js';
-import { shareOf } from '../algorithms/rate.js';
+import { perProcess } from '../algorithms/rate.js';
 import { toMicroseconds } from '../contracts/clock.js';
 import type { Parameters, Algorithm } from '../contracts/algorithm.js';
 import type { AnyDefinition } from './rule-fields.js';
@@ -20,7 +20,7 @@ interface Amounts {
 }
 
 /** The algorithm, or the variant of one, that evaluates a rule. */
-type Compiler = Pick<AnyDefinition, 'compile' | 'compileAt' | 'capacity' | 'share'>;
+type Compiler = Pick<AnyDefinition, 'compile' | 'compileAt' | 'capacity' | 'perProcess'>;
 
 /** Returns the amounts of a checked rule. */
 export function amountsOf(
@@ -43,12 +43,12 @@ export function amountsOf(
  * Returns a function from the number of processes that share a rule to the amounts of one of them. The limit and every
  * option that counts permits are divided by that number, rounded down, and at least 1.
  */
-export function sharedAmounts(quota: Quota, compiler: Compiler): (processes: number) => Amounts {
+export function amountsPerProcess(quota: Quota, compiler: Compiler): (processes: number) => Amounts {
   let last: { readonly processes: number; readonly amounts: Amounts } | undefined;
   return (processes) => {
     if (last?.processes === processes) return last.amounts;
-    const limit = shareOf(quota.limit, processes);
-    const options = quota.limit === 0 ? {} : compiler.share?.(quota, processes);
+    const limit = perProcess(quota.limit, processes);
+    const options = quota.limit === 0 ? {} : compiler.perProcess?.(quota, processes);
     const amounts = amountsOf({ ...quota, ...options, limit }, compiler);
     last = { processes, amounts };
     return amounts;

@@ -282,10 +282,10 @@ const FAULTS_BY_PART = {
     },
     {
       words: 'each process allows the whole limit while Redis cannot decide',
-      file: 'lib/layers/fallback/local-share.ts',
+      file: 'lib/layers/fallback/local-limits.ts',
       text: 'rule.among(rule.perInstance ? 1 : this.instances())',
       by: 'rule.among(1)',
-      specs: ['lib/layers/fallback/local-share.spec.ts'],
+      specs: ['lib/layers/fallback/local-limits.spec.ts'],
     },
     {
       words: 'prefetched permits are lost when the process closes',

@@ -3,7 +3,7 @@ import { parseDuration, type Duration } from '../../contracts/duration.js';
 import type { AlgorithmDefinition, Numbers } from '../definition.js';
 import { durationOption, integer } from '../../contracts/options.js';
 import { allow, deny, NEVER } from '../result.js';
-import { shareOf } from '../rate.js';
+import { perProcess } from '../rate.js';
 import { concurrencyExamples } from './concurrency.examples.js';
 import { HeldPermits } from './held-permits.js';
 import type { Holder } from './permit-table.js';
@@ -58,7 +58,7 @@ export const concurrency: AlgorithmDefinition<ConcurrencyOptions, HeldPermits, C
     if (cost <= MOST_AT_ONCE) return undefined;
     return `cost is ${cost}; allowed with concurrency: at most ${MOST_AT_ONCE} permits for one holder`;
   },
-  share: ({ queue = DEFAULT_QUEUE }, processes) => ({ queue: shareOf(queue, processes) }),
+  perProcess: ({ queue = DEFAULT_QUEUE }, processes) => ({ queue: perProcess(queue, processes) }),
   compile: ({ limit, lease, queue = DEFAULT_QUEUE }) => ({
     limit,
     lease: parseDuration(lease) ?? DEFAULT_LEASE,

@@ -74,7 +74,7 @@ export const fairShare: Variant<FairShareOptions, FairShareState, FairShareParam
   },
   capacity: ({ burst }) => burst,
   keyParts: (rule) => timePart(rule.burst, rule),
-  share: ({ limit, burst = limit }, processes) => ({ burst: capacityOf(burst, processes) }),
+  perProcess: ({ limit, burst = limit }, processes) => ({ burst: capacityOf(burst, processes) }),
   compile(rule) {
     const { limit, window, share } = rule;
     const places = MOST_TENANTS + 1 + Object.keys(share?.weights ?? {}).length;

@@ -58,7 +58,7 @@ export const gcra: AlgorithmDefinition<GcraOptions, Backlog, keyof BurstPace> & 
   resolve: ({ share }) => (share ? fairShare : undefined),
   variants: [fairShare],
   capacity: ({ burst }) => burst,
-  share: ({ limit, burst = limit }, processes) => ({ burst: capacityOf(burst, processes) }),
+  perProcess: ({ limit, burst = limit }, processes) => ({ burst: capacityOf(burst, processes) }),
   compile(rule) {
     const { limit, window, overdraft = false } = rule;
     const burst = permitsOf(rule.burst ?? limit, rule);

@@ -4,7 +4,7 @@ import { capacityOf, capacityOption, checkRate, permitsOf, timePart, type Capaci
 import type { AlgorithmDefinition } from '../definition.js';
 import { integer } from '../../contracts/options.js';
 import { extend, isLonger, minus, permitsIn, roundUp, spanOf, type Span } from '../rate.js';
-import { shareOf } from '../rate.js';
+import { perProcess } from '../rate.js';
 import { allow, deny, NEVER } from '../result.js';
 import { leakyBucketExamples } from './leaky-bucket.examples.js';
 
@@ -58,9 +58,9 @@ export const leakyBucket: AlgorithmDefinition<LeakyBucketOptions, Backlog, Leaky
   keyParts: (rule) => timePart(rule.queue, rule),
   capacity: ({ capacity }) => capacity,
   /** Divides one permit more than the options count: the one that proceeds without waiting. */
-  share: ({ limit, queue = limit, delayAfter = 0 }, processes) => ({
-    queue: typeof queue === 'number' ? shareOf(queue + 1, processes) - 1 : capacityOf(queue, processes),
-    delayAfter: shareOf(delayAfter + 1, processes) - 1,
+  perProcess: ({ limit, queue = limit, delayAfter = 0 }, processes) => ({
+    queue: typeof queue === 'number' ? perProcess(queue + 1, processes) - 1 : capacityOf(queue, processes),
+    delayAfter: perProcess(delayAfter + 1, processes) - 1,
   }),
   compile(rule) {
     const { limit, window, delayAfter = 0, maxWait } = rule;

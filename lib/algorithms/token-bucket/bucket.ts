@@ -23,7 +23,7 @@ export function checkBucket(rule: Quota & BucketOptions): string | undefined {
 }
 
 /** Returns the options of one of several processes that share the rule. */
-export function shareOfBucket(
+export function bucketPerProcess(
   { limit, burst = limit, initial, cost = 1 }: Quota & BucketOptions,
   processes: number,
 ): BucketOptions {

@@ -4,7 +4,7 @@ import type { Prefetchable } from '../prefetch-option.js';
 import { NEVER } from '../result.js';
 import { EVEN } from '../window-grid.js';
 import { charge, giveBack, isAhead, read, resetOf, take, type WindowState } from '../windows.js';
-import { checkBucket, MEMORY, shareOfBucket, type BucketOptions } from './bucket.js';
+import { checkBucket, MEMORY, bucketPerProcess, type BucketOptions } from './bucket.js';
 
 /** The options of a token bucket that a refill by the interval reads, or that it excludes. */
 interface IntervalOptions extends BucketOptions, Overdrawable, Prefetchable {}
@@ -32,7 +32,7 @@ export const intervalBucket: Variant<IntervalOptions, WindowState, keyof Paramet
   },
   keyParts: (rule) => timePart(rule.burst, rule),
   capacity: ({ burst }) => burst,
-  share: shareOfBucket,
+  perProcess: bucketPerProcess,
   compile(rule) {
     const { limit, window, overdraft = false } = rule;
     const burst = permitsOf(rule.burst ?? limit, rule);

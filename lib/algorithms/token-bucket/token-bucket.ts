@@ -7,7 +7,7 @@ import { durationOption, FLAG, integer } from '../../contracts/options.js';
 import { prefetchOption, slotOf, type Prefetchable } from '../prefetch-option.js';
 import { NO_TIME, spanOf } from '../rate.js';
 import { NEVER } from '../result.js';
-import { checkBucket, MEMORY, shareOfBucket } from './bucket.js';
+import { checkBucket, MEMORY, bucketPerProcess } from './bucket.js';
 import { intervalBucket } from './token-bucket-interval.js';
 import { tokenBucketExamples } from './token-bucket.examples.js';
 import { warmUp } from './warm-up.js';
@@ -77,7 +77,7 @@ export const tokenBucket: AlgorithmDefinition<TokenBucketOptions, Backlog, Token
   check: checkBucket,
   keyParts: (rule) => timePart(rule.burst, rule),
   capacity: ({ burst }) => burst,
-  share: shareOfBucket,
+  perProcess: bucketPerProcess,
   compile(rule) {
     const { limit, window, overdraft = false } = rule;
     const burst = permitsOf(rule.burst ?? limit, rule);

@@ -12,7 +12,7 @@ import type { StoreCall } from '../../contracts/store-fault.js';
 import type { MaybePromise } from '../../contracts/thenable.js';
 import { undo } from '../../contracts/undo.js';
 import type { CompiledRule, RuleHit } from '../../rules/compiled-rule.js';
-import { RETRY_AFTER, type LocalShare } from './local-share.js';
+import { RETRY_AFTER, type LocalLimits } from './local-limits.js';
 
 const ALLOWED: Result = { allowed: true, remaining: 0, retryAfter: 0, resetAfter: 0, delay: 0 };
 const DENIED: Result = { ...ALLOWED, allowed: false, retryAfter: RETRY_AFTER };
@@ -20,7 +20,7 @@ const DENIED: Result = { ...ALLOWED, allowed: false, retryAfter: RETRY_AFTER };
 export interface FallbackOptions {
   /** The fallback of rules without their own. */
   readonly onStoreError: Fallback;
-  readonly local: LocalShare;
+  readonly local: LocalLimits;
   /** Milliseconds that a request may wait for the store. */
   readonly timeout: number;
   /** Called with each error of the store. */

@@ -1,5 +1,5 @@
 import { UNCOUNTED_RETRY_MS } from '../../contracts/decision.js';
-import type { Adjustment, Counter, DecideOptions, HitResult, Share } from '../../contracts/store.js';
+import type { Adjustment, Counter, DecideOptions, HitResult, LocalLimit } from '../../contracts/store.js';
 import type { BaseStore } from '../../contracts/base-store.js';
 import { parametersOfSubject } from '../../rules/keys.js';
 import { levelsOf, type RuleHit } from '../../rules/compiled-rule.js';
@@ -8,10 +8,10 @@ import { levelsOf, type RuleHit } from '../../rules/compiled-rule.js';
 export const RETRY_AFTER = UNCOUNTED_RETRY_MS * 1000;
 
 /**
- * Decides in the memory of this process while the shared store cannot. Each process has a share of each limit: together
+ * Decides in the memory of this process while the shared store cannot. Each process has a part of each limit: together
  * they allow at most max(limit, number of processes) permits. See docs/adr/0039-local-shares.md.
  */
-export class LocalShare {
+export class LocalLimits {
   private opened: BaseStore | undefined;
 
   /**
@@ -25,14 +25,14 @@ export class LocalShare {
 
   async decide(hits: readonly RuleHit[], options: DecideOptions): Promise<HitResult[]> {
     if (hits.length === 0) return [];
-    const shares = hits.map((hit) => this.shareOf(hit));
-    const shared = hits.map((hit, index) => {
-      const { parameters, capacity } = shares[index]!;
+    const limits = hits.map((hit) => this.limitOf(hit));
+    const local = hits.map((hit, index) => {
+      const { parameters, capacity } = limits[index]!;
       const levels = hit.alerts && levelsOf(hit.rule.thresholds!, capacity);
       return { ...hit, parameters, ...(levels && { alerts: { ...hit.alerts, levels } }) };
     });
-    const results = await this.store.decide(shared, options);
-    return results.map((result, index) => localResult(result, hits[index]!, shares[index]!));
+    const results = await this.store.decide(local, options);
+    return results.map((result, index) => localResult(result, hits[index]!, limits[index]!));
   }
 
   async adjust(adjustments: readonly Adjustment[]): Promise<readonly (boolean | undefined)[]> {
@@ -53,7 +53,7 @@ export class LocalShare {
     return (this.opened ??= this.open());
   }
 
-  private shareOf({ rule, subject }: RuleHit): Share {
+  private limitOf({ rule, subject }: RuleHit): LocalLimit {
     const amounts = rule.among(rule.perInstance ? 1 : this.instances());
     const ofRule = amounts.parametersAt?.(this.store.clock()) ?? amounts.parameters;
     const ofSubject = parametersOfSubject(rule, subject);
@@ -64,12 +64,12 @@ export class LocalShare {
 }
 
 /**
- * Returns the result with its source and share. If the cost exceeds the share but not the limit, the result has a short
+ * Returns the result with its source and local limit. If the cost exceeds that but not the rule's limit, the result has a short
  * `retryAfter` and the fallback `'deny'`: only the store can allow the request.
  */
-function localResult(result: HitResult, hit: RuleHit, share: Share): HitResult {
-  const isTooLarge = !result.allowed && hit.cost > share.capacity && hit.cost <= hit.rule.capacity;
-  const local: HitResult = { ...result, source: 'fallback', fallback: 'local', share };
-  if (!isTooLarge) return local;
-  return { ...local, retryAfter: Math.max(RETRY_AFTER, result.retryAfter ?? 0), fallback: 'deny' };
+function localResult(result: HitResult, hit: RuleHit, limit: LocalLimit): HitResult {
+  const isTooLarge = !result.allowed && hit.cost > limit.capacity && hit.cost <= hit.rule.capacity;
+  const decided: HitResult = { ...result, source: 'fallback', fallback: 'local', local: limit };
+  if (!isTooLarge) return decided;
+  return { ...decided, retryAfter: Math.max(RETRY_AFTER, result.retryAfter ?? 0), fallback: 'deny' };
 }
