@@ -35,7 +35,7 @@ function openOf(directory, inMemory, rules = 1) {
     const load = (entry) => import(pathToFileURL(join(directory, 'dist/esm', entry)));
     const entry = await load('limiter.js').catch(() => load('index.js')); // where older builds have it
     const { MemoryStore, RateLimiter } = entry;
-    const { RedisStore } = await load('redis.js');
+    const { RedisStore } = await load('redis.js').catch(() => load('index.js'));
     const client = inMemory ? undefined : server.connect();
     const onRedis = { redis: client, timeout: TIMEOUT_MS, connectTimeout: TIMEOUT_MS };
     const store = inMemory ? new MemoryStore() : new RedisStore(onRedis);
@@ -71,11 +71,9 @@ const lines = rows
   .filter(({ build }) => build === 'after')
   .map((after) => {
     const before = rows.find(({ what, build }) => build === 'before' && what === after.what);
-    const [client, throughput] = [
-      timesOf(after, before, 'clientMicros'),
-      timesOf(after, before, 'perSecond'),
-    ];
-    return { ...after, before, client, throughput };
+    const ratio = (figure) => timesOf(after, before, figure);
+    const server = after.serverMicros === undefined ? undefined : ratio('serverMicros');
+    return { ...after, before, client: ratio('clientMicros'), server, throughput: ratio('perSecond') };
   });
 
 report(
@@ -86,6 +84,9 @@ report(
     'client µs before': (line) => FIGURES['client µs'](line.before),
     'client µs after': (line) => FIGURES['client µs'](line),
     ratio: (line) => times(line.client),
+    'server µs before': (line) => FIGURES['server µs'](line.before),
+    'server µs after': (line) => FIGURES['server µs'](line),
+    'server ratio': (line) => times(line.server),
     'decisions/s, to before': (line) => times(line.throughput),
   },
   lines,
