@@ -27,6 +27,8 @@ const BENCHES = [
   'growth-limit',
   'growth-processes',
   'growth-cluster',
+  'growth-connections',
+  'capacity',
 ];
 const PAGE = new URL('../docs/performance.md', import.meta.url);
 const IMAGES = new URL('../docs/images/', import.meta.url);

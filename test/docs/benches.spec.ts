@@ -28,6 +28,7 @@ const FIGURES = {
   'growth-limit': ['limit', 'scriptMicros'],
   'growth-processes': [...onRedis, 'processes'],
   'growth-cluster': [...onRedis, 'nodes'],
+  'growth-connections': [...onRedis, 'connections'],
   heartbeats: ['processes', 'inARow', 'apart'],
   operations: ['client', 'server', 'heap'],
   soak: [...onRedis, 'minute', 'heap'],
