@@ -1,4 +1,4 @@
-import { RateLimitConfigError, rejectConfig, rejectValue } from '../contracts/rate-limit-config.error.js';
+import { rejectConfig, rejectValue } from '../contracts/rate-limit-config.error.js';
 import {
   type RuleHit,
   type CompiledRule,
@@ -8,12 +8,7 @@ import {
 } from '../rules/compiled-rule.js';
 import { didYouMean } from '../contracts/nearest.js';
 import { readOptions } from '../contracts/options.js';
-import {
-  CONSUME_OPTIONS,
-  RESERVE_OPTIONS,
-  type ConsumeOptions,
-  type ReserveOptions,
-} from './rate-limiter.options.js';
+import { CONSUME_OPTIONS, type ConsumeOptions, type ReserveOptions } from './rate-limiter.options.js';
 
 /** The operations of a limiter that take rules. */
 export type Operation = 'consume' | 'reserve' | 'hold' | 'acquire' | 'peek' | 'block' | 'reset';
@@ -81,17 +76,6 @@ export function costOf(operation: string, options: ConsumeOptions | undefined): 
   return options === undefined ? undefined : readOptions(operation, options, CONSUME_OPTIONS).cost;
 }
 
-/**
- * Returns the options of `reserve`. With `settles`, a number is the cost of that rule.
- *
- * @throws RateLimitConfigError if the options are invalid
- */
-export function reserveOptionsOf(options: ReserveOptions | undefined): ReserveOptions {
-  const read = readOptions('reserve', options, RESERVE_OPTIONS);
-  const { cost, settles } = read;
-  return typeof cost === 'number' && settles !== undefined ? { settles, cost: { [settles]: cost } } : read;
-}
-
 /** Returns the names that a cost can use, without those of trial limits. */
 export function namesOf(hits: readonly RuleHit[]): readonly string[] {
   const names: string[] = [];
@@ -105,24 +89,6 @@ export function checkNames(operation: string, given: readonly string[], known: r
   if (unknown === undefined) return;
   const path = `a rule name in the options of ${operation}`;
   rejectValue(path, unknown, quoted(known), didYouMean(unknown, known));
-}
-
-/**
- * Checks that it is known which rules a settlement concerns.
- *
- * @throws RateLimitConfigError if several rules are reserved without names
- */
-export function checkReserved(hits: readonly RuleHit[], { cost, settles }: ReserveOptions): void {
-  if (settles !== undefined) checkNames('reserve', [settles], namesOf(hits));
-  else if (typeof cost !== 'object' && namesOf(hits).length > 1) throw needsNames(namesOf(hits), cost);
-}
-
-function needsNames(names: readonly string[], cost = 1): RateLimitConfigError {
-  const first = quoted(names.slice(0, 1));
-  return new RateLimitConfigError([
-    `reserve() of ${quoted(names)} needs to know which rule is settled; ` +
-      `write cost by rule name, such as { ${first}: ${cost} }, or settles: ${first}`,
-  ]);
 }
 
 /** Returns names in quotes, separated by commas. */

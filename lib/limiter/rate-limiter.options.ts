@@ -1,14 +1,6 @@
 import type { BaseStore } from '../contracts/base-store.js';
-import {
-  converted,
-  readCount,
-  durationOption,
-  FLAG,
-  FROM_ONE,
-  refusal,
-  type OptionCheck,
-} from '../contracts/options.js';
-import { parseDuration, type Duration } from '../contracts/duration.js';
+import { converted, readCount, FLAG, FROM_ONE, refusal, type OptionCheck } from '../contracts/options.js';
+import type { Duration } from '../contracts/duration.js';
 import { isFields } from '../contracts/fields.js';
 import type { CostByRule } from '../rules/compiled-rule.js';
 import { PREFIX } from '../rules/keys.js';
@@ -182,30 +174,6 @@ export const COSTS: OptionCheck = {
 /** The checks of the options of `consume` and `peek`. */
 export const CONSUME_OPTIONS = { cost: COSTS } satisfies Record<keyof ConsumeOptions, OptionCheck>;
 
-/** The check of the longest wait of an operation. */
-const MAX_WAIT: OptionCheck = {
-  ...durationOption,
-  allowed: `"0s", or ${durationOption.allowed}`,
-  accepts: (value) => value === '0s' || value === '0ms' || durationOption.accepts(value),
-};
-
-/** The checks of the options of `reserve`. */
-export const RESERVE_OPTIONS = {
-  cost: COSTS,
-  settles: { ...RULE_FIELDS.name, allowed: 'the name of one of the rules' },
-  maxWait: MAX_WAIT,
-} satisfies Record<keyof ReserveOptions, OptionCheck>;
-
-/** The checks of the options of `acquire` and `hold`. */
-export const WAIT_OPTIONS = {
-  cost: RULE_FIELDS.cost,
-  maxWait: MAX_WAIT,
-  signal: {
-    allowed: 'an AbortSignal',
-    accepts: (value) => typeof (value as AbortSignal | null)?.throwIfAborted === 'function',
-  },
-} satisfies Record<keyof WaitOptions, OptionCheck>;
-
 /** The checks of the options of `refund`. */
 export const REFUND_OPTIONS = {
   onlyLast: FLAG,
@@ -222,9 +190,4 @@ function isNamed(value: unknown): value is Readonly<Record<string, unknown>> {
 
 function isCostOrUnset(value: unknown): boolean {
   return value === undefined || RULE_FIELDS.cost.accepts(value);
-}
-
-/** Returns a longest wait in milliseconds; `undefined` if there is none. */
-export function millisecondsOf(maxWait: Duration | undefined): number | undefined {
-  return maxWait === undefined ? undefined : (parseDuration(maxWait) ?? 0) / 1000;
 }

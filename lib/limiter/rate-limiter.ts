@@ -1,13 +1,12 @@
 import type { Decision } from '../contracts/decision.js';
 import { AUTHORSHIP, readOptions } from '../contracts/options.js';
 import { DURATION_ALLOWED, durationFix, parseDuration, type Duration } from '../contracts/duration.js';
-import { LONGEST_WAIT_MS, maxWaitOf } from './wait.js';
 import { Engine } from './engine.js';
 import type { RateLimitEvents } from './events.js';
 import { MemoryStore } from '../stores/memory/memory.store.js';
 import type { Cost, RuleHit, CompiledRule } from '../rules/compiled-rule.js';
 import type { SubjectValue } from '../rules/subject.js';
-import { LIMITER_OPTIONS, millisecondsOf, WAIT_OPTIONS } from './rate-limiter.options.js';
+import { LIMITER_OPTIONS } from './rate-limiter.options.js';
 import type {
   BlockOptions,
   ConsumeOptions,
@@ -17,10 +16,8 @@ import type {
 } from './rate-limiter.options.js';
 import {
   checkNames,
-  checkReserved,
   costOf,
   namesOf,
-  reserveOptionsOf,
   checkOperation,
   type MistakeLog,
   type Operation,
@@ -30,6 +27,7 @@ import {
   type SettledCost,
 } from './operation.js';
 import type { Permit } from './permit.js';
+import type * as ProgramOperations from './program-operations.js';
 import { rejectConfig, rejectValue } from '../contracts/rate-limit-config.error.js';
 import { confirmed } from './rate-limit-store.error.js';
 import type { Reservation } from './reservation.js';
@@ -42,8 +40,8 @@ import type { BlockingRule, ConcurrencyRule, Rule, AnyRule } from '../rules/rule
  */
 const TRIAL: Rule = { name: 'ready', algorithm: 'gcra', limit: 1000, window: '1s' };
 
-/** Absent until the first reservation. */
-let reservations: typeof Reservation | undefined;
+/** Absent until the first of these operations. */
+let operations: typeof ProgramOperations | undefined;
 
 /** How a limiter finds the rules that programs pass, and reports their mistakes. */
 export interface Resolver extends MistakeLog {
@@ -162,22 +160,8 @@ export class RateLimiter {
     subject: SubjectValue,
     ...[options]: ReserveArguments<Name, Listed, Settled>
   ): Promise<Reservation<SettledCost<Name, Listed, Settled>>> {
-    const read = reserveOptionsOf(options);
-    const hits = this.hits('reserve', rules, subject, read.cost);
-    checkReserved(hits, read);
-    const maxWaitMs = millisecondsOf(read.maxWait) ?? 0;
-    if (maxWaitMs > 0) checkOperation('reserve() with maxWait', hits);
-    const Reserved = (reservations ??= (await import('./reservation.js')).Reservation);
-    const decision = await this.engine.decide(
-      hits,
-      maxWaitMs > 0 ? { maxWait: maxWaitOf(maxWaitMs) } : undefined,
-    );
-    const { engine, resolver } = this;
-    return new Reserved(decision, engine, resolver, {
-      hits,
-      settles: read.settles,
-      isScheduled: maxWaitMs > 0,
-    });
+    const { reserve } = (operations ??= await import('./program-operations.js'));
+    return reserve(this.engine, this.resolver, options, (cost) => this.hits('reserve', rules, subject, cost));
   }
 
   /**
@@ -192,18 +176,8 @@ export class RateLimiter {
    * @throws the reason of `signal` if it aborts
    */
   async acquire(rule: Rule, subject: SubjectValue, options?: WaitOptions): Promise<Decision> {
-    const { cost, maxWait, signal } = readOptions('acquire', options, WAIT_OPTIONS);
-    signal?.throwIfAborted();
-    const hits = this.hits('acquire', rule, subject, cost);
-    const current = (): readonly RuleHit[] => this.hits('acquire', rule, subject, cost);
-    const { queues, maxWaitMs = LONGEST_WAIT_MS } = hits[0]!.rule;
-    const longestMs = millisecondsOf(maxWait) ?? maxWaitMs;
-    const waits = !queues || hits.some(({ block }) => block);
-    const decision = waits
-      ? await this.engine.decideWaiting(hits, { maxWaitMs: longestMs, signal, current, queues })
-      : await this.engine.decide(hits, { maxWait: maxWaitOf(longestMs) });
-    if (decision.delayMs > 0) await this.engine.delay(decision, signal);
-    return decision;
+    const { acquire } = (operations ??= await import('./program-operations.js'));
+    return acquire(this.engine, options, (cost) => this.hits('acquire', rule, subject, cost));
   }
 
   /**
@@ -220,20 +194,8 @@ export class RateLimiter {
    * await using permit = await limits.hold(reports, user, { maxWait: '10s', signal });
    */
   async hold(rule: ConcurrencyRule, subject: SubjectValue, options?: WaitOptions): Promise<Permit> {
-    const { cost, maxWait, signal } = readOptions('hold', options, WAIT_OPTIONS);
-    const hits = this.hits('hold', rule, subject, cost);
-    const maxWaitMs = millisecondsOf(maxWait) ?? hits[0]!.rule.maxWaitMs ?? 0;
-    if (maxWaitMs === 0) {
-      signal?.throwIfAborted();
-      return this.watched(await this.engine.decide(hits));
-    }
-    const waiting = hits.map((hit) => ({ ...hit, waits: true }));
-    const current = (): readonly RuleHit[] => this.hits('hold', rule, subject, cost);
-    return this.watched(await this.engine.decideWaiting(waiting, { maxWaitMs, signal, current }));
-  }
-
-  private watched(decision: Decision): Permit {
-    return this.engine.permit(decision).watch((message) => this.resolver.warn('RL_PERMIT_DROPPED', message));
+    const { hold } = (operations ??= await import('./program-operations.js'));
+    return hold(this.engine, this.resolver, options, (cost) => this.hits('hold', rule, subject, cost));
   }
 
   /**
