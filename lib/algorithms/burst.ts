@@ -1,7 +1,7 @@
 import { durationFix, parseDuration, type Duration } from '../contracts/duration.js';
 import { integer, type OptionCheck } from '../contracts/options.js';
-import type { Quota } from './definition.js';
-import { roundUp, perProcess, spanOf } from './rate.js';
+import { perProcess, type Quota } from './definition.js';
+import { roundUp, spanOf } from './rate.js';
 
 const DAY = 86_400e6;
 const LONGEST_REFILL_DAYS = 3660;

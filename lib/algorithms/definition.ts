@@ -2,7 +2,6 @@ import type { Algorithm } from '../contracts/algorithm.js';
 import type { Duration } from '../contracts/duration.js';
 import type { OptionCheck } from '../contracts/options.js';
 import type { CalendarWindow } from './calendar-length.js';
-import type { Example } from './example.js';
 
 /** The fields of a rule that apply to every algorithm. */
 export interface Quota {
@@ -67,12 +66,36 @@ export interface Terms<Options extends object, Parameter extends string> {
   compileAt?(rule: Quota & Options): (now: number) => Numbers<Parameter>;
 }
 
+/** Returns the permits of one of several processes: at least 1 permit (0 of 0), so that no process denies everything. */
+export function perProcess(permits: number, processes: number): number {
+  return permits === 0 ? 0 : Math.max(1, Math.floor(permits / processes));
+}
+
 /**
  * The bound that a client cannot exceed, as far as the algorithm is exact: `limit` permits in any window; in each
  * window, and therefore up to twice as many around a boundary; a burst, and then `limit` permits per window; or
  * `limit` permits at a time.
  */
 type Bound = 'any window' | 'each window' | 'rate' | 'at a time';
+
+/** An example rule of an algorithm. Tests, benchmarks and tables are generated from the examples of all algorithms. */
+export interface Example {
+  /** The difference from the first example, such as `by the clock`; `''` for the first example. */
+  readonly variant: string;
+  /** The fields of the rule that differ from `{ algorithm, limit, window }`. */
+  readonly rule: (quota: ExampleQuota) => Readonly<Record<string, unknown>>;
+  /** Whether a new subject can take `limit` permits at once. @default true */
+  readonly allAtOnce?: false;
+  /** Whether the state grows with each permit. @default false */
+  readonly keepsEntries?: true;
+}
+
+/** The limit and the window of an example. */
+export interface ExampleQuota {
+  readonly limit: number;
+  /** Milliseconds. */
+  readonly windowMs: number;
+}
 
 /** An algorithm with its own options: each algorithm folder exports one, and the registry lists all. */
 export interface AlgorithmDefinition<Options extends object, State, Parameter extends string>

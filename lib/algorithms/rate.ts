@@ -76,8 +76,3 @@ export function minus(one: Span, less: Span, limit: number): Span {
 export function roundUp({ whole, part }: Span): number {
   return part > 0 ? whole + 1 : whole;
 }
-
-/** Returns the permits of one of several processes: at least 1 permit (0 of 0), so that no process denies everything. */
-export function perProcess(permits: number, processes: number): number {
-  return permits === 0 ? 0 : Math.max(1, Math.floor(permits / processes));
-}

@@ -1,5 +1,4 @@
-import type { Numbers, Quota, TakenAhead } from '../algorithms/definition.js';
-import { perProcess } from '../algorithms/rate.js';
+import { perProcess, type Numbers, type Quota, type TakenAhead } from '../algorithms/definition.js';
 import { toMicroseconds } from '../contracts/clock.js';
 import type { Parameters, Algorithm } from '../contracts/algorithm.js';
 import type { AnyDefinition } from './rule-fields.js';

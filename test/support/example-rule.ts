@@ -1,4 +1,4 @@
-import type { Example, ExampleQuota } from '../../lib/algorithms/example.js';
+import type { Example, ExampleQuota } from '../../lib/algorithms/definition.js';
 
 /** Returns the rule of an example, with the algorithm and the variant as its name. */
 export function ruleOf(

@@ -1,5 +1,5 @@
 import type { AlgorithmDefinition } from '../../lib/algorithms/definition.js';
-import type { Example, ExampleQuota } from '../../lib/algorithms/example.js';
+import type { Example, ExampleQuota } from '../../lib/algorithms/definition.js';
 import { algorithms } from '../../lib/algorithms/registry.js';
 import type { Rule } from '../../lib/index.js';
 import type { AnyRule } from '../../lib/rules/rule.js';

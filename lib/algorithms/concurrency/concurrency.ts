@@ -1,9 +1,8 @@
 import type { Next, Step } from '../../contracts/algorithm.js';
 import { parseDuration, type Duration } from '../../contracts/duration.js';
-import type { AlgorithmDefinition, Numbers } from '../definition.js';
+import { perProcess, type AlgorithmDefinition, type Numbers } from '../definition.js';
 import { durationOption, integer } from '../../contracts/options.js';
 import { allow, deny, NEVER } from '../result.js';
-import { perProcess } from '../rate.js';
 import { concurrencyExamples } from './concurrency.examples.js';
 import { HeldPermits } from './held-permits.js';
 import type { Holder } from './permit-table.js';

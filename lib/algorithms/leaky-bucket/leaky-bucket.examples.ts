@@ -1,4 +1,4 @@
-import type { Example } from '../example.js';
+import type { Example } from '../definition.js';
 
 /** Example rules of leaky-bucket. */
 export const leakyBucketExamples: readonly Example[] = [
