@@ -38,7 +38,7 @@ export type { Reservation } from './limiter/reservation.js';
 
 // Live rules
 export { LiveRules } from './live/live-rules.js';
-export type { EffectiveRule } from './live/listed-rule.js';
+export type { EffectiveRule } from './live/live-rules.js';
 export type { LiveRuleFields } from './live/change-options.js';
 export type {
   RuleSource,

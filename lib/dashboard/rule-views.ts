@@ -1,5 +1,5 @@
 import { DEFAULT_ALGORITHM } from '../rules/rule.js';
-import type { EffectiveField, EffectiveRule } from '../live/listed-rule.js';
+import type { EffectiveField, EffectiveRule } from '../live/live-rules.js';
 import { isLiveField } from '../nest/rules/live-layer.js';
 import { whyNoPreview } from './preview/replayed-rule.js';
 import type { SnapshotChange, SnapshotField, SnapshotRule } from './snapshot.js';
