@@ -3,7 +3,6 @@ import { dirname, join, sep } from 'node:path';
 import { APPLICATION } from '../../limiter/rate-limiter.options.js';
 import type { BaseStore } from '../../contracts/base-store.js';
 import type { ApplicationClient } from '../../stores/redis/link/application-client.js';
-import { openApplicationClient, openRedisStore } from '../../stores/redis/open-redis-store.js';
 import type { RedisStore } from '../../stores/redis/redis.store.js';
 import type { DeclaredRules } from '../rules/declared-rules.js';
 import { Logger } from '@nestjs/common';
@@ -56,7 +55,9 @@ export async function createClient(
   store: BaseStore,
   { read: { redis } }: DeclaredRules,
 ): Promise<ClientHolder> {
-  return redis ? openApplicationClient(redis, store as Partial<RedisStore>) : NONE;
+  if (!redis) return NONE;
+  const { openApplicationClient } = await import('../../stores/redis/open-redis-store.js');
+  return openApplicationClient(redis, store as Partial<RedisStore>);
 }
 
 const logger = new Logger('RateLimit');
@@ -83,6 +84,7 @@ export async function createStore(declared: DeclaredRules, warnings: Warnings): 
   const options = declared.read;
   const { redis, timeout = 50, functions = true, maxKeys = 100_000 } = options;
   if (redis) {
+    const { openRedisStore } = await import('../../stores/redis/open-redis-store.js');
     const store = await openRedisStore({ redis, timeout, functions });
     const { logServers } = await import('../checks/store-log.js');
     logServers(store, warnings);
