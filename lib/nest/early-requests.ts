@@ -5,7 +5,7 @@ import type { MaybePromise } from '../contracts/thenable.js';
 import { afterResponse } from '../http/response-end.js';
 import { hasBody, leaveUnread } from '../http/unread-body.js';
 import type { HttpRequest } from '../http/subject.js';
-import { warnOfUnexposed } from './checks/cors-checks.js';
+import { warnOfUnexposed } from './checks/before-routing-checks.js';
 import type { Warnings } from './warnings.js';
 import type { Admission } from './request/admission.js';
 import { rawRequest, type BeforeRouting, type EarlyRule } from './request/before-routing.js';

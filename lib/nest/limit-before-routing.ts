@@ -63,7 +63,7 @@ export class RoutingLimiter implements OnModuleInit {
     const { before, admission, responder, warnings, host } = this;
     const handler = [RoutingLimiter, limitBeforeRouting as () => void] as const;
     this.requests = new EarlyRequests(before, admission, responder, warnings, host, handler);
-    const { warnOfLateCors } = await import('./checks/cors-checks.js');
+    const { warnOfLateCors } = await import('./checks/before-routing-checks.js');
     for (const [name, cors] of this.cors) warnOfLateCors(cors, name, warnings);
   }
 

@@ -211,7 +211,7 @@ export class RateLimitModule
    * @internal
    */
   async onApplicationBootstrap(): Promise<void> {
-    this.checks.checkTrust();
+    await this.checks.start();
     const { redis, onStoreError } = this.options;
     if (redis && onStoreError === undefined) {
       const { warnOfFallbacks } = await import('./rules/rule-fallbacks.js');

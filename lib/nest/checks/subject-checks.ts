@@ -1,135 +1,9 @@
-import { canonicalIp } from '../../http/client-ip.js';
-
-import { type Exchange, hasUser, type UserReads } from '../request/exchange.js';
-import { Warnings } from '../warnings.js';
-import type { HttpRequest } from '../../http/subject.js';
-import { afterResponse } from '../../http/response-end.js';
 import { Inject, Injectable } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import type { Check, RouteLimit } from '../request/route-limit.js';
+import type { RouteLimit } from '../request/route-limit.js';
+import { Warnings } from '../warnings.js';
 import { ClientAddressCheck, TRUSTS_ALL, trustsEveryProxy } from './client-address-check.js';
-import { entryOf } from '../../contracts/entry-of.js';
-
-/** After this many requests without the header, the check assumes that it is never sent. */
-const WITHOUT_HEADER = 1000;
-
-/** After this many requests whose header is an address, the check assumes that it always is. */
-const WITH_ADDRESS = 3;
-
-/** Detects that the header that rules count by is never sent, or that its values are addresses. */
-class HeaderCheck implements Check {
-  private isDecided = false;
-  private without = 0;
-  private addresses = 0;
-
-  /** @param isAddress whether the rules read an address from the header */
-  constructor(
-    private readonly warnings: Warnings,
-    private readonly header: string,
-    private readonly isAddress: boolean,
-  ) {}
-
-  see({ request }: Exchange, { path }: RouteLimit): boolean {
-    if (this.isDecided) return true;
-    const value = request.headers?.[this.header];
-    const isFound = this.isAddress ? isAddress(value) : Boolean(value);
-    return (this.isDecided = isFound ? this.seeValue(value!, path) : this.seeNone(path));
-  }
-
-  private seeNone(path: string): boolean {
-    this.without += 1;
-    if (this.without < WITHOUT_HEADER) return false;
-    this.warnings.warn(
-      'RL_HEADER_NEVER_SEEN',
-      `${path} counts by the ${this.isAddress ? 'IP in the ' : ''}header "${this.header}", and none of ${WITHOUT_HEADER} ` +
-        `requests had ${this.isAddress ? 'one' : 'it'}. Correct the name in \`by\`, or let the proxy pass the header on.`,
-      this.header,
-    );
-    return true;
-  }
-
-  private seeValue(value: string | string[], path: string): boolean {
-    if (this.isAddress || !isAddress(value)) return true;
-    this.addresses += 1;
-    if (this.addresses < WITH_ADDRESS) return false;
-    this.warnings.warn(
-      'RL_HEADER_IS_ADDRESS',
-      `${path} counts by the header "${this.header}", whose values are IP addresses: a client with an IPv6 network has a ` +
-        `counter for each of its addresses. Write by: { ip: '${this.header}' }, which counts by its network.`,
-      this.header,
-    );
-    return true;
-  }
-}
-
-function isAddress(value: string | string[] | undefined): boolean {
-  return canonicalIp(value === undefined ? value : String(value).trim()) !== undefined;
-}
-
-/** After this many requests without a user, the check assumes that the application does not set `request.user`. */
-const WITHOUT_USER = 1000;
-
-const FIX =
-  'but it was set after the rate limit guard, so users do not have a counter each. Let the authentication run first: ' +
-  'as middleware, as an APP_GUARD of a module that is imported before RateLimitModule, or with registerGuard: false ' +
-  'and @UseGuards(AuthGuard, RateLimitGuard).';
-
-/** Detects users that are set only after the rate limit guard has run, or never. */
-class UserCheck implements Check {
-  private isDecided = false;
-  private without = 0;
-
-  /** @param reader the function in `by` that returns the subject; absent for `by: 'user'` */
-  constructor(
-    private readonly warnings: Warnings,
-    private readonly reader?: unknown,
-  ) {}
-
-  /** Checks a request, and checks it again after all guards: when its response has ended, or its handler starts. */
-  see(exchange: Exchange, rule: RouteLimit): boolean {
-    const { request, response } = exchange;
-    if (this.isDecided) return true;
-    this.without += 1;
-    const isSeen = hasUser(request);
-    this.isDecided = isSeen || this.without > WITHOUT_USER;
-    if (this.isDecided && !isSeen && this.reader === undefined) this.warnOfNone(rule);
-    if (!this.isDecided) {
-      const reads = this.reader === undefined ? undefined : exchange.watchUser();
-      const see = (): void => this.seeEnd(request, rule, reads);
-      if (response) afterResponse(response, see);
-      else exchange.beforeHandler(see);
-    }
-    return this.isDecided;
-  }
-
-  /** Checks a request without a usable user under a rule with `by: 'user'`. */
-  seeMissing({ user }: HttpRequest, rule: string, outcome: string): void {
-    if (!user) return;
-    this.warnings.warn(
-      'RL_USER_WITHOUT_ID',
-      `${rule} counts by user, and a request had a \`request.user\` without an id: none of id, sub, userId and ` +
-        `_id is a string, a number or an object such as an ObjectId. Such a request ${outcome}. Set one of them, ` +
-        'or count by a function: by: (context) => context.switchToHttp().getRequest().user.email.',
-    );
-  }
-
-  private warnOfNone({ path }: RouteLimit): void {
-    this.warnings.warn(
-      'RL_USER_NEVER_SEEN',
-      `${path} counts by user, and none of ${WITHOUT_USER} requests had a \`request.user\`. Let the authentication ` +
-        "set it before the rate limit guard, or count by something else: by: 'ip', or a function that finds the user.",
-    );
-  }
-
-  private seeEnd(request: HttpRequest, { name, path }: RouteLimit, reads: UserReads | undefined): void {
-    if (this.isDecided || !hasUser(request) || reads?.has(this.reader) === false) return;
-    this.isDecided = true;
-    const finder = reads
-      ? 'by a function, which found no `request.user`'
-      : 'by user and found no `request.user`';
-    this.warnings.warn('RL_USER_AFTER_GUARD', `${path} counts ${finder}, ${FIX}`, reads ? name : '');
-  }
-}
+import type { IdentityChecks } from './identity-checks.js';
 
 /**
  * Checks requests for signs that the subject is not the intended one, and warns. The requests of a rule are checked
@@ -138,10 +12,8 @@ class UserCheck implements Check {
 @Injectable()
 export class SubjectChecks {
   private readonly address: ClientAddressCheck;
-  private readonly user: UserCheck;
-  /** By function in `by`: shared by all rules and routes, since one request with a user is enough. */
-  private readonly functions = new Map<unknown, UserCheck>();
-  private readonly headers = new Map<string, HeaderCheck>();
+  /** Absent until a rule counts by a user, a header or a function. */
+  private identities: Promise<IdentityChecks> | undefined;
   private countsByAddress = false;
 
   constructor(
@@ -149,42 +21,32 @@ export class SubjectChecks {
     @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
   ) {
     this.address = new ClientAddressCheck(warnings);
-    this.user = new UserCheck(warnings);
   }
 
-  /** Checks the requests of a rule from now on. */
+  /** Checks the requests of a rule from now on, or as soon as the checks are loaded. */
   add(limit: RouteLimit): void {
-    const { checks, needsAddress, parts, path, name, outcomeOfMissing } = limit;
-    const { warnings } = this;
+    const { checks, needsAddress, parts } = limit;
+    const { addressHeaders, functions, headers, user } = parts;
     // A proxy that reports the address in a header of its own need not be trusted.
-    const isRead = needsAddress && parts.addressHeaders.length === 0;
-    this.countsByAddress ||= isRead;
-    if (needsAddress || parts.addressHeaders.length > 0) checks.add(this.address);
-    if (parts.user) {
-      limit.checkMissing = (request) => this.user.seeMissing(request, path, outcomeOfMissing);
-      if (warnings.isPending('RL_USER_AFTER_GUARD')) checks.add(this.user);
-    }
-    if (warnings.isPending('RL_USER_AFTER_GUARD', name)) {
-      for (const reader of parts.functions) {
-        checks.add(entryOf(this.functions, reader, () => new UserCheck(warnings, reader)));
-      }
-    }
-    for (const header of [...parts.headers, ...parts.addressHeaders]) {
-      const codes = ['RL_HEADER_NEVER_SEEN', 'RL_HEADER_IS_ADDRESS'] as const;
-      if (!codes.some((code) => warnings.isPending(code, header))) continue;
-      const isAddress = parts.addressHeaders.includes(header);
-      checks.add(
-        entryOf(this.headers, `${header} ${isAddress}`, () => new HeaderCheck(warnings, header, isAddress)),
-      );
-    }
+    this.countsByAddress ||= needsAddress && addressHeaders.length === 0;
+    if (needsAddress || addressHeaders.length > 0) checks.add(this.address);
+    if (!user && [...functions, ...headers, ...addressHeaders].length === 0) return;
+    this.identities ??= this.openIdentities();
+    this.identities.then((identities) => identities.add(limit)).catch(() => undefined); // start() rejects.
   }
 
-  /** Warns at start if the framework is configured to trust every proxy. */
-  checkTrust(): void {
+  /** Loads the checks that the rules need, and warns if the framework is configured to trust every proxy. */
+  async start(): Promise<void> {
+    await this.identities;
     const { httpAdapter } = this.host;
     if (!this.countsByAddress || !httpAdapter) return;
     if (trustsEveryProxy(httpAdapter.getType(), httpAdapter.getInstance())) {
       this.warnings.warn('RL_TRUST_PROXY_ALL', TRUSTS_ALL);
     }
+  }
+
+  private async openIdentities(): Promise<IdentityChecks> {
+    const { IdentityChecks } = await import('./identity-checks.js');
+    return new IdentityChecks(this.warnings);
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { UserReads } from './exchange.js';
+import { UserReads } from './user-reads.js';
 
 interface Request {
   user?: unknown;

@@ -1,0 +1,164 @@
+import { entryOf } from '../../contracts/entry-of.js';
+import { canonicalIp } from '../../http/client-ip.js';
+import { afterResponse } from '../../http/response-end.js';
+import type { HttpRequest } from '../../http/subject.js';
+import type { Exchange } from '../request/exchange.js';
+import type { Check, RouteLimit } from '../request/route-limit.js';
+import { hasUser, UserReads } from '../request/user-reads.js';
+import type { Warnings } from '../warnings.js';
+
+/** After this many requests without the header, the check assumes that it is never sent. */
+const WITHOUT_HEADER = 1000;
+
+/** After this many requests whose header is an address, the check assumes that it always is. */
+const WITH_ADDRESS = 3;
+
+/** Detects that the header that rules count by is never sent, or that its values are addresses. */
+class HeaderCheck implements Check {
+  private isDecided = false;
+  private without = 0;
+  private addresses = 0;
+
+  /** @param isAddress whether the rules read an address from the header */
+  constructor(
+    private readonly warnings: Warnings,
+    private readonly header: string,
+    private readonly isAddress: boolean,
+  ) {}
+
+  see({ request }: Exchange, { path }: RouteLimit): boolean {
+    if (this.isDecided) return true;
+    const value = request.headers?.[this.header];
+    const isFound = this.isAddress ? isAddress(value) : Boolean(value);
+    return (this.isDecided = isFound ? this.seeValue(value!, path) : this.seeNone(path));
+  }
+
+  private seeNone(path: string): boolean {
+    this.without += 1;
+    if (this.without < WITHOUT_HEADER) return false;
+    this.warnings.warn(
+      'RL_HEADER_NEVER_SEEN',
+      `${path} counts by the ${this.isAddress ? 'IP in the ' : ''}header "${this.header}", and none of ${WITHOUT_HEADER} ` +
+        `requests had ${this.isAddress ? 'one' : 'it'}. Correct the name in \`by\`, or let the proxy pass the header on.`,
+      this.header,
+    );
+    return true;
+  }
+
+  private seeValue(value: string | string[], path: string): boolean {
+    if (this.isAddress || !isAddress(value)) return true;
+    this.addresses += 1;
+    if (this.addresses < WITH_ADDRESS) return false;
+    this.warnings.warn(
+      'RL_HEADER_IS_ADDRESS',
+      `${path} counts by the header "${this.header}", whose values are IP addresses: a client with an IPv6 network has a ` +
+        `counter for each of its addresses. Write by: { ip: '${this.header}' }, which counts by its network.`,
+      this.header,
+    );
+    return true;
+  }
+}
+
+function isAddress(value: string | string[] | undefined): boolean {
+  return canonicalIp(value === undefined ? value : String(value).trim()) !== undefined;
+}
+
+/** After this many requests without a user, the check assumes that the application does not set `request.user`. */
+const WITHOUT_USER = 1000;
+
+const FIX =
+  'but it was set after the rate limit guard, so users do not have a counter each. Let the authentication run first: ' +
+  'as middleware, as an APP_GUARD of a module that is imported before RateLimitModule, or with registerGuard: false ' +
+  'and @UseGuards(AuthGuard, RateLimitGuard).';
+
+/** Detects users that are set only after the rate limit guard has run, or never. */
+class UserCheck implements Check {
+  private isDecided = false;
+  private without = 0;
+
+  /** @param reader the function in `by` that returns the subject; absent for `by: 'user'` */
+  constructor(
+    private readonly warnings: Warnings,
+    private readonly reader?: unknown,
+  ) {}
+
+  /** Checks a request, and checks it again after all guards: when its response has ended, or its handler starts. */
+  see(exchange: Exchange, rule: RouteLimit): boolean {
+    const { request, response } = exchange;
+    if (this.isDecided) return true;
+    this.without += 1;
+    const isSeen = hasUser(request);
+    this.isDecided = isSeen || this.without > WITHOUT_USER;
+    if (this.isDecided && !isSeen && this.reader === undefined) this.warnOfNone(rule);
+    if (!this.isDecided) {
+      const reads = this.reader === undefined ? undefined : (exchange.userReads ??= new UserReads(request));
+      const see = (): void => this.seeEnd(request, rule, reads);
+      if (response) afterResponse(response, see);
+      else exchange.beforeHandler(see);
+    }
+    return this.isDecided;
+  }
+
+  /** Checks a request without a usable user under a rule with `by: 'user'`. */
+  seeMissing({ user }: HttpRequest, rule: string, outcome: string): void {
+    if (!user) return;
+    this.warnings.warn(
+      'RL_USER_WITHOUT_ID',
+      `${rule} counts by user, and a request had a \`request.user\` without an id: none of id, sub, userId and ` +
+        `_id is a string, a number or an object such as an ObjectId. Such a request ${outcome}. Set one of them, ` +
+        'or count by a function: by: (context) => context.switchToHttp().getRequest().user.email.',
+    );
+  }
+
+  private warnOfNone({ path }: RouteLimit): void {
+    this.warnings.warn(
+      'RL_USER_NEVER_SEEN',
+      `${path} counts by user, and none of ${WITHOUT_USER} requests had a \`request.user\`. Let the authentication ` +
+        "set it before the rate limit guard, or count by something else: by: 'ip', or a function that finds the user.",
+    );
+  }
+
+  private seeEnd(request: HttpRequest, { name, path }: RouteLimit, reads: UserReads | undefined): void {
+    if (this.isDecided || !hasUser(request) || reads?.has(this.reader) === false) return;
+    this.isDecided = true;
+    const finder = reads
+      ? 'by a function, which found no `request.user`'
+      : 'by user and found no `request.user`';
+    this.warnings.warn('RL_USER_AFTER_GUARD', `${path} counts ${finder}, ${FIX}`, reads ? name : '');
+  }
+}
+
+/** Checks requests for signs that the user or the header that rules count by is not the intended one. */
+export class IdentityChecks {
+  private readonly user: UserCheck;
+  /** By function in `by`: shared by all rules and routes, since one request with a user is enough. */
+  private readonly functions = new Map<unknown, UserCheck>();
+  private readonly headers = new Map<string, HeaderCheck>();
+
+  constructor(private readonly warnings: Warnings) {
+    this.user = new UserCheck(warnings);
+  }
+
+  /** Checks the requests of a rule from now on. */
+  add(limit: RouteLimit): void {
+    const { checks, parts, path, name, outcomeOfMissing } = limit;
+    const { warnings } = this;
+    if (parts.user) {
+      limit.checkMissing = (request) => this.user.seeMissing(request, path, outcomeOfMissing);
+      if (warnings.isPending('RL_USER_AFTER_GUARD')) checks.add(this.user);
+    }
+    if (warnings.isPending('RL_USER_AFTER_GUARD', name)) {
+      for (const reader of parts.functions) {
+        checks.add(entryOf(this.functions, reader, () => new UserCheck(warnings, reader)));
+      }
+    }
+    for (const header of [...parts.headers, ...parts.addressHeaders]) {
+      const codes = ['RL_HEADER_NEVER_SEEN', 'RL_HEADER_IS_ADDRESS'] as const;
+      if (!codes.some((code) => warnings.isPending(code, header))) continue;
+      const isAddress = parts.addressHeaders.includes(header);
+      checks.add(
+        entryOf(this.headers, `${header} ${isAddress}`, () => new HeaderCheck(warnings, header, isAddress)),
+      );
+    }
+  }
+}
