@@ -20,7 +20,7 @@ export class Charge {
   private readonly ended: boolean[] = [];
 
   constructor(
-    private readonly hits: readonly Hit[],
+    private readonly hits: readonly RuleHit[],
     private readonly results: readonly HitResult[],
   ) {}
 
@@ -42,10 +42,10 @@ export class Charge {
     return (this.ended[index] = true);
   }
 
-  /** Whether a hit was charged: not if its shadow rule denied it, or if the fallback allowed it without counting. */
+  /** Whether a hit was charged: not if an exception or the fallback allowed it without counting, or its shadow rule denied it. */
   isCounted(index: number): boolean {
     const { allowed, fallback } = this.results[index]!;
-    return allowed && (fallback === undefined || fallback === 'local');
+    return allowed && !this.hits[index]!.isExempt && (fallback === undefined || fallback === 'local');
   }
 
   /** Returns an adjustment of the charge of a hit by a number of permits. */
@@ -155,7 +155,7 @@ export function decisionOf(
 }
 
 /** Returns the result for one rule, with times in milliseconds instead of the store's microseconds. */
-function ruleDecision({ rule }: RuleHit, result: HitResult, isMixed: boolean): RuleDecision {
+function ruleDecision({ rule, isExempt }: RuleHit, result: HitResult, isMixed: boolean): RuleDecision {
   const { allowed, remaining, retryAfter, resetAfter, delay, part, local = rule, source, fallback } = result;
   const { nextAfter } = result;
   const ending = rule.until !== undefined && retryAfter === null && rule.capacity === 0;
@@ -170,6 +170,7 @@ function ruleDecision({ rule }: RuleHit, result: HitResult, isMixed: boolean): R
     resetAfterMs: ending ? endsAfterMs : toMilliseconds(resetAfter),
     delayMs: toMilliseconds(delay),
   };
+  if (isExempt) Object.assign(decision, { allowed: true, retryAfterMs: 0, delayMs: 0 });
   if (nextAfter !== undefined) decision.nextPermitMs = toMilliseconds(nextAfter);
   if (part) decision.share = part;
   if (rule.unit !== undefined) decision.unit = rule.unit;

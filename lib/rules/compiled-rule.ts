@@ -123,6 +123,8 @@ export interface RuleHit extends Hit {
   readonly subject: Subject;
   /** The route that the counter belongs to; absent if routes share it. */
   readonly route?: string | undefined;
+  /** Whether an exception allows all requests of the subject. They are charged nothing. */
+  readonly isExempt?: boolean;
   /** How long the request waits for its permits; absent if it does not. */
   readonly wait?: HitWait | undefined;
 }

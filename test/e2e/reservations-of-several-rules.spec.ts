@@ -11,6 +11,7 @@ const IP = '203.0.113.7';
 const onDemand = {
   tokens: { window: '1m', limit: 10_000, algorithm: 'gcra' },
   requests: { window: '1m', limit: 60, algorithm: 'token-bucket' },
+  mails: { window: '1m', limit: 5, block: 'manual' },
 } as const;
 
 @Controller()
@@ -75,6 +76,28 @@ describe.each(STORES)('a reservation of several rules of an application, with %s
     const decision = await limits.consume(['tokens', 'requests'], IP, { cost: { tokens: 20_000 } });
     expect(decision.allowed).toBe(true);
     expect(await left(['tokens', 'requests'], IP)).toEqual([10_000, 59]);
+  });
+
+  it('charges a subject with an exception nothing when a reservation is settled, so that it has no debt after the exception', async () => {
+    const { limits, left } = await start();
+    await limits.rules.setException('tokens', IP, 'allow', { by: 'ops' });
+    const reservation = await limits.reserve(['tokens', 'requests'], IP, { cost: { tokens: 200 } });
+    expect(reservation.used({ tokens: 30_000 })).toBe(true);
+    expect(await reservation.settle({ tokens: 50_000 })).toBe(false);
+    await limits.rules.unsetException('tokens', IP, { by: 'ops' });
+    expect(await left(['tokens', 'requests'], IP)).toEqual([10_000, 59]);
+  });
+
+  it('allows a subject with an exception in programs as on routes, while it is blocked or all others are denied', async () => {
+    const { limits } = await start();
+    await limits.rules.setException('mails', IP, 'allow', { by: 'ops' });
+    await limits.block('mails', IP, '1h');
+    const allowed = { allowed: true, retryAfterMs: 0, decisions: [{ allowed: true }] };
+    expect(await limits.consume('mails', IP)).toMatchObject(allowed);
+    await limits.rules.set('mails', { limit: 0 }, { by: 'ops' });
+    expect(await limits.consume('mails', IP)).toMatchObject(allowed);
+    expect(await limits.acquire('mails', IP, { maxWait: '0s' })).toMatchObject(allowed);
+    expect(await limits.peek('mails', '203.0.113.8')).toMatchObject({ allowed: false });
   });
 
   it('settles the rules that it has when a name is wrong after the work, and logs that once', async () => {

@@ -147,7 +147,7 @@ export class FallbackLayer implements Store<RuleHit> {
     { dryRun = false, peek = false, maxWait = 0 }: DecideOptions,
     unavailable?: unknown,
   ): Promise<HitResult[]> {
-    const isDenied = hits.some(({ rule }) => !rule.shadow && this.of(rule) === 'deny');
+    const isDenied = hits.some(({ rule, shadow }) => !shadow && this.of(rule) === 'deny');
     const local = hits.filter(({ rule }) => this.of(rule) === 'local');
     const counted = await this.options.local.decide(local, {
       dryRun: dryRun || isDenied,

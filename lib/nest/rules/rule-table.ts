@@ -105,7 +105,8 @@ export class TableRule {
   hitsOf(subject: Subject, cost: Cost | undefined): readonly RuleHit[] {
     const { own } = this.current;
     const rule = this.current.exceptionOf(subject) ?? own;
-    return rule === 'allow' ? own.hits(subject, 0) : rule.hits(subject, cost);
+    if (rule !== 'allow') return rule.hits(subject, cost);
+    return own.hits(subject, 0).map((hit) => ({ ...hit, shadow: true, isExempt: true }));
   }
 
   /**
