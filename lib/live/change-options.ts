@@ -55,9 +55,11 @@ export interface SetOptions extends UnsetOptions {
 /** The check of the name of a person or program. */
 export const AUTHOR: OptionCheck = { ...AUTHORSHIP.by, isRequired: true };
 
-const AUTHOR_OPTIONS = { ...AUTHORSHIP, by: AUTHOR };
+/** The checks of who ends a loss, and why. */
+export const AUTHOR_OPTIONS = { ...AUTHORSHIP, by: AUTHOR };
 
-const UNSET_OPTIONS = {
+/** The checks of the options of a change that is removed. */
+export const UNSET_OPTIONS = {
   ...AUTHOR_OPTIONS,
   version: {
     allowed: 'an integer from 0: the version of the live rule, or 0 without one',
@@ -75,16 +77,4 @@ const SET_OPTIONS = {
 export function readSetOptions(what: string, given: SetOptions): Omit<RuleChange, 'rule' | 'fields'> {
   const { expires, ...options } = readOptions(what, given, SET_OPTIONS);
   return { ...options, expiresInMs: expires && Math.ceil(parseDuration(expires)! / 1000) };
-}
-
-type Author = Pick<RuleChange, 'by' | 'reason'>;
-
-/** @throws RateLimitConfigError if an option is invalid */
-export function readAuthor(what: string, given: Author): Author {
-  return readOptions(what, given, AUTHOR_OPTIONS);
-}
-
-/** @throws RateLimitConfigError if an option is invalid */
-export function readUnsetOptions(what: string, given: UnsetOptions): UnsetOptions {
-  return readOptions(what, given, UNSET_OPTIONS);
 }

@@ -95,18 +95,14 @@ export class LiveFollower {
   private isOutdated = false;
   private isClosed = false;
   version: SourcedRules['version'] | undefined;
-  private lost: RuleLoss | undefined;
+  /** What the source has lost; `undefined` if it holds the rules in force. */
+  loss: RuleLoss | undefined;
 
   constructor(
     private readonly source: RuleSource,
     private readonly state: LiveState,
     private readonly warnings: Warnings,
   ) {}
-
-  /** What the source has lost; `undefined` if it holds the rules in force. */
-  get loss(): RuleLoss | undefined {
-    return this.lost;
-  }
 
   /** Loads the rules, and follows their changes. Takes at most a second. */
   async start(): Promise<void> {
@@ -161,7 +157,7 @@ export class LiveFollower {
   }
 
   private report({ loss, evicting }: SourcedRules): void {
-    this.lost = loss;
+    this.loss = loss;
     if (loss) {
       this.warnings.warn(
         'RL_LIVE_RULES_LOST',

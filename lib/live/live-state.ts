@@ -5,6 +5,9 @@ import type { HeldRule, RuleChanges } from '../nest/rules/rule-changes.js';
 import type { RuleTable } from '../nest/rules/rule-table.js';
 import type { Warnings } from '../nest/warnings.js';
 
+/** Those of a rule without live changes. */
+export const NO_CHANGES: RuleChanges = { layer: undefined, exceptions: [] };
+
 /** Reports live rules of the source that do not fit: once, until the source holds other ones. */
 class RejectedRules {
   private readonly reasons = new Map<string, string>();
@@ -82,12 +85,9 @@ export class LiveState {
   private readable(now: number): readonly HeldRule[] {
     return this.held.flatMap((entry) => {
       if (!isUnreadable(entry)) return [entry];
-      this.rejected.reject(nameOf(entry), [entry.unreadable!]);
-      const { layer, exceptions } = this.table.changes.get(entry.rule) ?? {
-        layer: undefined,
-        exceptions: [],
-      };
       const name = nameOf(entry);
+      this.rejected.reject(name, [entry.unreadable!]);
+      const { layer, exceptions } = this.table.changes.get(entry.rule) ?? NO_CHANGES;
       return [layer, ...exceptions].filter(
         (last): last is HeldRule => last !== undefined && last.until > now && nameOf(last) === name,
       );

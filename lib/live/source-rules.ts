@@ -1,5 +1,5 @@
 import { isFields } from '../contracts/fields.js';
-import { FROM_ONE } from '../contracts/options.js';
+import { FROM_ONE, readOptions } from '../contracts/options.js';
 import {
   RateLimitConfigError,
   rejectAny,
@@ -22,16 +22,16 @@ import type { RuleChanges } from '../nest/rules/rule-changes.js';
 import type { RuleTable } from '../nest/rules/rule-table.js';
 import type { Warnings } from '../nest/warnings.js';
 import {
-  readAuthor,
+  AUTHOR_OPTIONS,
   readSetOptions,
-  readUnsetOptions,
+  UNSET_OPTIONS,
   type SetOptions,
   type UnsetOptions,
   type LiveRuleFields,
 } from './change-options.js';
 import { checkedRules, inTime, LiveFollower } from './live-follower.js';
 import { LiveRules } from './live-rules.js';
-import { LiveState } from './live-state.js';
+import { LiveState, NO_CHANGES } from './live-state.js';
 
 /** Milliseconds in which a source has to return what it holds, and to confirm a change. */
 const WITHIN_MS = { read: 1000, change: 5000 };
@@ -63,7 +63,7 @@ export class SourceRules extends LiveRules {
   }
 
   async unset(rule: string, options: UnsetOptions): Promise<number> {
-    return this.write({ ...readUnsetOptions('rules.unset', options), rule, fields: undefined });
+    return this.write({ ...readOptions('rules.unset', options, UNSET_OPTIONS), rule, fields: undefined });
   }
 
   async setException(
@@ -79,12 +79,8 @@ export class SourceRules extends LiveRules {
 
   async unsetException(rule: string, subject: SubjectValue, options: UnsetOptions): Promise<number> {
     checkSubject(rule, subject);
-    return this.write({
-      ...readUnsetOptions('rules.unsetException', options),
-      rule,
-      subject,
-      fields: undefined,
-    });
+    const read = readOptions('rules.unsetException', options, UNSET_OPTIONS);
+    return this.write({ ...read, rule, subject, fields: undefined });
   }
 
   async get(rule: string, subject?: SubjectValue): Promise<SourcedRule | undefined> {
@@ -119,7 +115,7 @@ export class SourceRules extends LiveRules {
   }
 
   private async confirm(how: 'restore' | 'accept', options: Omit<UnsetOptions, 'version'>): Promise<number> {
-    const author = readAuthor(`rules.${how}`, options);
+    const author = readOptions(`rules.${how}`, options, AUTHOR_OPTIONS);
     const { source } = this;
     if (!source[how]) rejectConfig(`rules.${how}: the source in liveRules reports no losses`);
     return this.change(() => source[how]!(author));
@@ -184,7 +180,7 @@ function stated<Change extends LiveRuleFields | 'allow' | 'deny'>(rule: string, 
 }
 
 function withChange(held: RuleChanges | undefined, change: RuleChange): RuleChanges {
-  const { layer, exceptions } = held ?? { layer: undefined, exceptions: [] };
+  const { layer, exceptions } = held ?? NO_CHANGES;
   const entry =
     change.fields === undefined ? undefined : { ...change, fields: change.fields, until: Infinity };
   if (change.subject === undefined) return { layer: entry, exceptions };
