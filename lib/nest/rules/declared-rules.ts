@@ -5,7 +5,7 @@ import { problem, rejectAny, unknownName } from '../../contracts/rate-limit-conf
 import { DEFAULT_ALGORITHM, DEFAULT_RULE_NAME, type OnStoreError } from '../../rules/rule.js';
 import { optionProblems, readableOptions, readModuleOptions } from './check-options.js';
 import { loadForModule } from './named-algorithms.js';
-import { overridePath, readLists, rulesNamed, type RuleOverrides } from './overrides.js';
+import { overridePath, readLists, rulesNamed } from './overrides.js';
 import type { RateLimitModuleOptions } from '../rate-limit.options.js';
 import { type RouteRule, RULED, type TransportName } from './route-rule.js';
 import { BY_NAME, COMPLETE, MISUSED, type TargetRules } from '../rate-limit.decorator.js';
@@ -76,7 +76,7 @@ export class DeclaredRules {
   /** The rules in the module's options: `rules` and `onDemand`. */
   optionRules(): RuleFields[] {
     const base = this.base();
-    const names = Object.keys(this.options.onDemand ?? {});
+    const names = this.onDemandNames;
     return [...this.rulesFor([]), ...names.map((name) => this.override(this.onDemand(name, base)!))];
   }
 
@@ -117,10 +117,6 @@ export class DeclaredRules {
   /** Fallback of rules that set none. */
   get onStoreError(): OnStoreError | undefined {
     return this.options.onStoreError;
-  }
-
-  get overrides(): RuleOverrides | undefined {
-    return this.options.overrides;
   }
 
   /** The names of the rules that apply to every route. */

@@ -128,7 +128,7 @@ export class RouteRules implements OnApplicationShutdown {
   }
 
   private warnOfUnreadVariables(): void {
-    const names = unreadVariables(this.declared.overrides);
+    const names = unreadVariables(this.declared.read.overrides);
     if (names.length === 0) return;
     this.warnings.warn(
       'RL_UNREAD_VARIABLES',
