@@ -4,7 +4,7 @@ export { RateLimitId } from './nest/rate-limit.decorator.js';
 
 export { Settle } from './nest/settle.decorator.js';
 export { Usage } from './nest/usage.decorator.js';
-export { byArguments } from './transports/provider.js';
+export { byArguments } from './nest/rules/by.js';
 
 // Module
 export { limitBeforeRouting } from './nest/limit-before-routing.js';

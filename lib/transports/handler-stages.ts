@@ -7,8 +7,9 @@ import type { Warnings } from '../nest/warnings.js';
 import { answerable, followStreamCall } from './grpc-stream-call.js';
 import { leave, type HandlerStage } from './handler-interceptor.js';
 import { failure, SUCCESS, isIterable, observed } from './observed-iterable.js';
+import { CallContext, CallExchange } from './provider.js';
 import { type DeniedEvents, RpcExchange } from './rpc.js';
-import type { CallHandler, ExecutionContext } from '@nestjs/common';
+import type { CallHandler, ExecutionContext, Type } from '@nestjs/common';
 import { defer, finalize, map, mergeMap, tap, type Observable } from 'rxjs';
 import type { ResponseEnd } from '../http/response-end.js';
 
@@ -54,11 +55,17 @@ export class HandlerStages {
   }
 
   /**
-   * Calls a method if its rules allow the call, and settles the call at its end.
+   * Calls a method of a provider if its rules allow the call, and settles the call at its end.
    *
    * @throws RateLimitExceededException if a rule denies
    */
-  async call(route: Route, exchange: Exchange, deny: Deny, method: () => unknown): Promise<unknown> {
+  async call(
+    route: Route,
+    [type, handler, args]: readonly [type: Type, handler: unknown, args: unknown[]],
+    deny: Deny,
+    method: () => unknown,
+  ): Promise<unknown> {
+    const exchange = new CallExchange(CallContext.of('provider', type, handler, args));
     if (route.limits.some(({ isSettled }) => isSettled)) await this.admission.openSettlements();
     await this.admission.enter(route, exchange, deny);
     try {

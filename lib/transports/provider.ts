@@ -1,6 +1,5 @@
 import type { ExecutionContext, Type } from '@nestjs/common';
 import { Exchange, WITHOUT_CLIENT } from '../nest/request/exchange.js';
-import type { SubjectResolver } from '../nest/rules/route-rule.js';
 
 /** The context of a call that Nest creates none for, as functions in rules and guards get it. */
 export class CallContext {
@@ -39,15 +38,4 @@ export class CallExchange extends Exchange {
   constructor(readonly context: ExecutionContext) {
     super();
   }
-}
-
-/**
- * Returns a function for `by` that finds the subject in the arguments of a provider's method.
- *
- * @param find returns the subject of a call; `undefined`, `null` or `''` if it has none
- * @example
- * `@RateLimit('geocoder', { by: byArguments((address: string, tenant: string) => tenant) })`
- */
-export function byArguments(find: (...args: never[]) => ReturnType<SubjectResolver>): SubjectResolver {
-  return (context) => find(...context.getArgs<never[]>());
 }

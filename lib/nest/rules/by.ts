@@ -82,6 +82,17 @@ export function byFromText(text: string): unknown {
   return parts.length === 1 ? parts[0] : parts;
 }
 
+/**
+ * Returns a function for `by` that finds the subject in the arguments of a provider's method.
+ *
+ * @param find returns the subject of a call; `undefined`, `null` or `''` if it has none
+ * @example
+ * `@RateLimit('geocoder', { by: byArguments((address: string, tenant: string) => tenant) })`
+ */
+export function byArguments(find: (...args: never[]) => ReturnType<SubjectResolver>): SubjectResolver {
+  return (context) => find(...context.getArgs<never[]>());
+}
+
 function partsOf(by: unknown): readonly unknown[] {
   return Array.isArray(by) ? by : [by];
 }

@@ -1,9 +1,8 @@
 import { Inject, Injectable, type OnApplicationShutdown, type Type } from '@nestjs/common';
 import { rejectConfig } from '../../contracts/rate-limit-config.error.js';
 import { isApplied, runApplied } from '../applied-call.js';
-import type { Exchange } from '../request/exchange.js';
 import { Responder } from '../request/responder.js';
-import { Routes, type Handler, type Route } from '../request/routes.js';
+import { Routes, type Handler } from '../request/routes.js';
 import {
   assignLimiter,
   limitedMethod,
@@ -15,7 +14,6 @@ import {
 } from '../limited-method.js';
 import { loadNamed } from '../rules/named-algorithms.js';
 import { TransportLoader } from '../request/transport-loader.js';
-import { CallContext, CallExchange } from '../../transports/provider.js';
 import { isCall, isController, classOf, handlerKind, type HandlerMethod } from './handlers.js';
 import { RouteRules } from './route-rules.js';
 import { Warnings } from '../warnings.js';
@@ -114,16 +112,11 @@ export class ProviderMethods implements OnApplicationShutdown, MethodLimiter {
     if (loading) return loading.then(() => this.call(method, instance, args));
     const route = compiled ?? this.rules.compileLater(type, handler);
     const run = (): unknown => checked(apply(), type, method.name);
-    return this.run(
-      route.named,
-      new CallExchange(CallContext.of('provider', type, handler, args)),
-      overrides ? () => runApplied(handler, run) : run,
-    );
-  }
-
-  private async run(route: Route, exchange: Exchange, method: () => unknown): Promise<unknown> {
-    const { stages } = await this.transports.open();
-    return stages.call(route, exchange, this.responder.refuse, method);
+    const limited = overrides ? () => runApplied(handler, run) : run;
+    const { refuse } = this.responder;
+    return this.transports
+      .open()
+      .then(({ stages }) => stages.call(route.named, [type, handler, args], refuse, limited));
   }
 
   private entryOf(type: Type, method: LimitedMethod): Entry | undefined {
