@@ -1,5 +1,4 @@
-import { isCalendarWindow, NOMINAL_LENGTHS } from '../algorithms/calendar-length.js';
-import type { Numbers, Quota } from '../algorithms/definition.js';
+import { isCalendarWindow, NOMINAL_LENGTHS, type Numbers, type Quota } from '../algorithms/definition.js';
 import type { FairShare } from '../algorithms/fair-share-option.js';
 import type { Prefetch } from '../algorithms/prefetch-option.js';
 import { FOR_LARGE_LIMITS } from '../algorithms/known.js';

@@ -1,4 +1,4 @@
-import { isCalendarWindow, NOMINAL_LENGTHS } from '../algorithms/calendar-length.js';
+import { isCalendarWindow, NOMINAL_LENGTHS } from '../algorithms/definition.js';
 import { ALGORITHM_NAMES, algorithmsWith, type AnyDefinition, knownAlgorithm } from '../algorithms/known.js';
 import {
   durationOption,

@@ -1,5 +1,4 @@
-import type { CalendarWindow } from '../algorithms/calendar-length.js';
-import type { AlgorithmDefinition } from '../algorithms/definition.js';
+import type { AlgorithmDefinition, CalendarWindow } from '../algorithms/definition.js';
 import type { algorithms, AlgorithmName } from '../algorithms/registry.js';
 import type { Duration } from '../contracts/duration.js';
 

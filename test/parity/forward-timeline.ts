@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { NOMINAL_LENGTHS } from '../../lib/algorithms/calendar-length.js';
+import { NOMINAL_LENGTHS } from '../../lib/algorithms/definition.js';
 import { drawnRules, type DrawnRule } from './drawn-rule.js';
 
 /** One rule and its hits with a clock that never steps back. */

@@ -1,5 +1,5 @@
 import type { AlgorithmName } from '../../lib/index.js';
-import type { CalendarWindow } from '../../lib/algorithms/calendar-length.js';
+import type { CalendarWindow } from '../../lib/algorithms/definition.js';
 
 /** A random rule, which may be invalid. Durations are whole milliseconds, in microseconds. */
 export interface RuleSketch {

@@ -1,4 +1,4 @@
-import { NOMINAL_LENGTHS } from '../../lib/algorithms/calendar-length.js';
+import { NOMINAL_LENGTHS } from '../../lib/algorithms/definition.js';
 import { compileRule } from '../../lib/rules/compile-rule.js';
 import type { CompiledRule } from '../../lib/rules/compiled-rule.js';
 import type { AnyRule } from '../../lib/rules/rule.js';

@@ -1,4 +1,4 @@
-import type { CalendarWindow } from '../calendar-length.js';
+import type { CalendarWindow } from '../definition.js';
 import type { WindowStarts } from './window-starts.js';
 
 /** Defines calendar windows: their unit, time zone and first day. */

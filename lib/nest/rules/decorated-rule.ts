@@ -1,4 +1,4 @@
-import type { CalendarWindow } from '../../algorithms/calendar-length.js';
+import type { CalendarWindow } from '../../algorithms/definition.js';
 import type { AlgorithmName } from '../../algorithms/registry.js';
 import type { Duration } from '../../contracts/duration.js';
 import type {

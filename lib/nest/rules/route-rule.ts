@@ -1,5 +1,5 @@
 import type { ExecutionContext } from '@nestjs/common';
-import type { CalendarWindow } from '../../algorithms/calendar-length.js';
+import type { CalendarWindow } from '../../algorithms/definition.js';
 import type { Duration } from '../../contracts/duration.js';
 import type {
   Alerting,
