@@ -107,6 +107,7 @@ export class LiveFollower {
   /** Loads the rules, and follows their changes. Takes at most a second. */
   async start(): Promise<void> {
     await this.read();
+    if (this.isClosed) return;
     this.stop = watched(this.source, () => void this.read());
     void this.read(); // A change before that was not reported.
   }

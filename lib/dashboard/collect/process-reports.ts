@@ -39,6 +39,7 @@ export class ProcessReports implements OnModuleInit, OnApplicationShutdown {
   private readonly servers = new Set<string>();
   private timer: Timer | undefined;
   private isPublishing = false;
+  private hasEnded = false;
   private answered: string | undefined;
   private readonly reader = new ReportReader();
   private last: { readonly at: number; readonly all: Promise<AllReports> } | undefined;
@@ -69,7 +70,9 @@ export class ProcessReports implements OnModuleInit, OnApplicationShutdown {
     }
     const { redis } = this.options;
     if (!this.client || !redis) return;
-    this.records = await openProcessRecords(redis, this.limiter.engine.keys.shared('instances'), this.id);
+    const records = await openProcessRecords(redis, this.limiter.engine.keys.shared('instances'), this.id);
+    if (this.hasEnded) return;
+    this.records = records;
     this.events.on('breaker', ({ server }) => this.servers.add(server));
     this.timer = every(PUBLISHED_EVERY_MS, () => void this.publish());
     void this.publish();
@@ -77,6 +80,7 @@ export class ProcessReports implements OnModuleInit, OnApplicationShutdown {
 
   /** After the last response, so that its decision is counted. */
   async onApplicationShutdown(): Promise<void> {
+    this.hasEnded = true;
     this.timer?.stop();
     this.events.observe(undefined);
     if (!this.records) return;
