@@ -41,11 +41,15 @@ export function rejectValue(...given: Parameters<typeof problem>): never {
   rejectConfig(problem(...given));
 }
 
+/** Returns names in quotes, separated by commas. */
+export function quoted(names: Iterable<string>): string {
+  return Array.from(names, (name) => `"${name}"`).join(', ');
+}
+
 /** Returns the problem of a name that is none of those known. */
 export function unknownName(text: string, name: string, known: Iterable<string>): string {
   const names = [...known];
-  const allowed = names.map((each) => `"${each}"`).join(', ') || 'none, since there are none';
-  return problemOf(text, allowed, didYouMean(name, names));
+  return problemOf(text, quoted(names) || 'none, since there are none', didYouMean(name, names));
 }
 
 /**

@@ -1,7 +1,7 @@
 import { escaped, shown } from '../contracts/shown.js';
 import type { Decision } from '../contracts/decision.js';
 import { didYouMean } from '../contracts/nearest.js';
-import { rejectValue } from '../contracts/rate-limit-config.error.js';
+import { quoted, rejectValue } from '../contracts/rate-limit-config.error.js';
 import { readOptions, type OptionCheck } from '../contracts/options.js';
 import type { StoreChange } from '../contracts/base-store.js';
 import { storeFaultOf, type StoreCall, type StoreFault } from '../contracts/store-fault.js';
@@ -249,8 +249,7 @@ export class RateLimitEvents<Context = unknown> {
 /** @throws RateLimitConfigError if a listener would never be called */
 function checkListener(names: readonly string[], name: unknown, listener: unknown): void {
   if (!names.includes(name as string)) {
-    const allowed = names.map((each) => `"${each}"`).join(', ');
-    rejectValue('event', name, allowed, didYouMean(String(name), names));
+    rejectValue('event', name, quoted(names), didYouMean(String(name), names));
   }
   if (typeof listener === 'function') return;
   rejectValue(`the listener of "${String(name)}"`, listener, 'a function of the event');

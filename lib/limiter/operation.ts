@@ -1,4 +1,4 @@
-import { rejectConfig, rejectValue } from '../contracts/rate-limit-config.error.js';
+import { quoted, rejectConfig, rejectValue } from '../contracts/rate-limit-config.error.js';
 import {
   type RuleHit,
   type CompiledRule,
@@ -89,11 +89,6 @@ export function checkNames(operation: string, given: readonly string[], known: r
   if (unknown === undefined) return;
   const path = `a rule name in the options of ${operation}`;
   rejectValue(path, unknown, quoted(known), didYouMean(unknown, known));
-}
-
-/** Returns names in quotes, separated by commas. */
-export function quoted(names: readonly string[]): string {
-  return names.map((name) => `"${name}"`).join(', ');
 }
 
 /** A rule, or several rules that are decided together, all or nothing. */

@@ -1,11 +1,11 @@
 import type { Decision } from '../contracts/decision.js';
 import { parseDuration, type Duration } from '../contracts/duration.js';
 import { durationOption, readOptions, type OptionCheck } from '../contracts/options.js';
-import { rejectConfig } from '../contracts/rate-limit-config.error.js';
+import { quoted, rejectConfig } from '../contracts/rate-limit-config.error.js';
 import type { Cost, RuleHit } from '../rules/compiled-rule.js';
 import { RULE_FIELDS } from '../rules/rule-fields.js';
 import type { Engine } from './engine.js';
-import { checkNames, checkOperation, namesOf, quoted, type MistakeLog } from './operation.js';
+import { checkNames, checkOperation, namesOf, type MistakeLog } from './operation.js';
 import type { Permit } from './permit.js';
 import { COSTS, type ReserveOptions, type WaitOptions } from './rate-limiter.options.js';
 import { Reservation } from './reservation.js';

@@ -1,10 +1,11 @@
 import type { Decision } from '../contracts/decision.js';
 import { readOptions } from '../contracts/options.js';
+import { quoted } from '../contracts/rate-limit-config.error.js';
 import type { MaybePromise } from '../contracts/thenable.js';
 import type { Cost, CostByRule, RuleHit } from '../rules/compiled-rule.js';
 import type { Engine } from './engine.js';
 import type { Held } from './leases.js';
-import { namesOf, quoted, type MistakeLog } from './operation.js';
+import { namesOf, type MistakeLog } from './operation.js';
 import { reportIfDropped } from './permit.js';
 import { COSTS } from './rate-limiter.options.js';
 import { misnamed, settlementOf } from './settlement.js';

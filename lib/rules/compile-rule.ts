@@ -18,7 +18,7 @@ import {
   checksOf,
   fieldProblems,
   fieldsOf,
-  requiredFields,
+  missingFields,
   RULE_FIELDS,
   type AnyDefinition,
 } from './rule-fields.js';
@@ -46,15 +46,9 @@ export function compileRule(
 ): CompiledRule {
   const rule = readFields(given, checksOf(given.algorithm));
   const fields = { ...rule } as Readonly<Record<string, unknown>>;
-  const problems = fieldProblems((field) => `${path}.${field}`, fields);
-  rejectAny(problems);
+  rejectAny(fieldProblems((field) => `${path}.${field}`, fields));
   const definition = algorithmOf(rule.algorithm);
-  const checks = fieldsOf(definition);
-  for (const field of requiredFields(definition)) {
-    if (fields[field] === undefined)
-      problems.push(`${path}.${field}: missing; allowed: ${checks[field]!.allowed}`);
-  }
-  rejectAny(problems);
+  rejectAny(missingFields(path, fields, definition, fieldsOf(definition)));
   return compileChecked(rule, definition, path, weightName);
 }
 

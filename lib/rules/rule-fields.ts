@@ -11,6 +11,7 @@ import {
 import { isFields } from '../contracts/fields.js';
 import { didYouMean } from '../contracts/nearest.js';
 import { durationFix } from '../contracts/duration.js';
+import { quoted } from '../contracts/rate-limit-config.error.js';
 import { foreignFix } from './foreign-fields.js';
 import { ON_STORE_ERROR, DEFAULT_ALGORITHM, NOT_OF_LEASES, type NotOfLeases } from './rule.js';
 
@@ -23,7 +24,7 @@ const MOST_ALERTS = 8;
 /** Checks that a value is one of several words. */
 export function oneOf(...words: readonly string[]): OptionCheck {
   return {
-    allowed: words.map((word) => `"${word}"`).join(', '),
+    allowed: quoted(words),
     accepts: (value) => words.includes(value as string),
     fix: (value) => (typeof value === 'string' ? didYouMean(value.replace(/[ _]/g, '-'), words) : undefined),
   };
@@ -94,10 +95,9 @@ export function fieldsOf(
 }
 
 function orOfTheCalendar({ allowed, accepts, ...check }: OptionCheck): OptionCheck {
-  const words = Object.keys(NOMINAL_LENGTHS).map((word) => `"${word}"`);
   return {
     ...check,
-    allowed: `${allowed}; or ${words.join(', ')}`,
+    allowed: `${allowed}; or ${quoted(Object.keys(NOMINAL_LENGTHS))}`,
     accepts: (value) => isCalendarWindow(value) || accepts(value),
   };
 }
@@ -116,9 +116,16 @@ function definitionOf(name: unknown): AnyDefinition | undefined {
   return isKnown ? algorithmOf(name) : undefined;
 }
 
-/** Returns the required fields of a rule with this algorithm, besides `algorithm`. */
-export function requiredFields(definition: AnyDefinition): readonly ('limit' | 'window')[] {
-  return definition.leases ? ['limit'] : ['limit', 'window'];
+/** Returns the problems of the fields that a rule with this algorithm lacks. */
+export function missingFields(
+  path: string,
+  rule: Readonly<Record<string, unknown>>,
+  definition: AnyDefinition,
+  fields: Readonly<Record<string, OptionCheck>>,
+): string[] {
+  return (definition.leases ? ['limit'] : ['limit', 'window'])
+    .filter((field) => rule[field] === undefined)
+    .map((field) => `${path}.${field}: missing; allowed: ${fields[field]!.allowed}`);
 }
 
 /**

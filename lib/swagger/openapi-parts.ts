@@ -1,3 +1,4 @@
+import { quoted } from '../contracts/rate-limit-config.error.js';
 import type { HeaderStyle } from '../http/headers.js';
 import type { RateLimitModuleOptions } from '../nest/rate-limit.options.js';
 
@@ -103,9 +104,8 @@ export class OpenApiParts {
 
   /** The response to a request that a rule denies. */
   denied(rules: readonly string[]): Parts {
-    const names = rules.map((name) => `"${name}"`).join(', ');
     return {
-      description: `Too many requests: denied by the rate limit ${names}.`,
+      description: `Too many requests: denied by the rate limit ${quoted(rules)}.`,
       headers: { 'Retry-After': RETRY_AFTER, ...this.headers },
       content: typeof this.options.body === 'function' ? { 'application/json': {} } : this.content(),
     };

@@ -4,13 +4,12 @@ import { StreamableFile, type ExecutionContext, type NestInterceptor } from '@ne
 import { defer, finalize, isObservable, tap, type Observable } from 'rxjs';
 import type { Decision } from '../contracts/decision.js';
 import { onAbort } from '../contracts/timer.js';
-import { problem } from '../contracts/rate-limit-config.error.js';
+import { problem, quoted } from '../contracts/rate-limit-config.error.js';
 import { shown } from '../contracts/shown.js';
 import { callSafely } from '../contracts/thenable.js';
 import type { ResponseEnd } from '../http/response-end.js';
 import { DecidedHit } from '../limiter/decision.js';
 import type { Engine } from '../limiter/engine.js';
-import { quoted } from '../limiter/operation.js';
 import { misnamed, settlementOf } from '../limiter/settlement.js';
 import { handlerOf } from '../nest/applied-call.js';
 import { isHttp, type Exchange } from '../nest/request/exchange.js';

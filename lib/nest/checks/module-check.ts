@@ -1,7 +1,7 @@
 import { Catch, Inject, Logger, type ExceptionFilter, type OnApplicationBootstrap } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import { RATE_LIMIT_OPTIONS } from '../tokens.js';
-import { RateLimitConfigError, rejectConfig } from '../../contracts/rate-limit-config.error.js';
+import { rejectAny, rejectConfig } from '../../contracts/rate-limit-config.error.js';
 
 /** The code of the warning. It is not one of `WARNING_CODES`, because the module is missing. */
 export const NO_MODULE = 'RL_NO_MODULE';
@@ -70,9 +70,8 @@ const FOREIGN_HOOKS: Readonly<Record<string, string>> = {
  */
 export function checkForeignHooks(guard: object): void {
   const foreign = Object.entries(FOREIGN_HOOKS).filter(([name]) => name in guard);
-  if (foreign.length === 0) return;
   const { name: type } = guard.constructor;
-  throw new RateLimitConfigError(
+  rejectAny(
     foreign.map(
       ([name, instead]) =>
         `${type}.${name}: got a hook of @nestjs/throttler, which is never called here; write ${instead}`,

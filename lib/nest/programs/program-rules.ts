@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { RateLimitConfigError, rejectConfig, unknownName } from '../../contracts/rate-limit-config.error.js';
+import { quoted, rejectConfig, unknownName } from '../../contracts/rate-limit-config.error.js';
 import type { Engine } from '../../limiter/engine.js';
 import type { Operation, Rules } from '../../limiter/operation.js';
 import type { Resolver } from '../../limiter/rate-limiter.js';
@@ -81,7 +81,7 @@ export class ProgramRules implements Resolver {
     this.declared.usedByPrograms.add(name);
     const rule = this.table.ofName(name);
     if (rule) return rule;
-    throw unknownRule(name, this.declared.optionNames, this.table.rulesNamed(name));
+    rejectConfig(unknownRule(name, this.declared.optionNames, this.table.rulesNamed(name)));
   }
 
   /** @throws RateLimitConfigError if there is no such route or rule, or its rules count by different subjects */
@@ -89,7 +89,7 @@ export class ProgramRules implements Resolver {
     const rules = this.routes.find(reference);
     const [{ by, owner }] = rules as [TableRule];
     if (rules.every((rule) => countBySameSubject(rule.by, by))) return rules;
-    const names = rules.map(({ name }) => `"${name}"`).join(', ');
+    const names = quoted(rules.map(({ name }) => name));
     rejectConfig(`route ${owner!}: its rules count by different subjects; name one as \`rule\`: ${names}`);
   }
 }
@@ -99,10 +99,8 @@ export function isReference(rule: AnyRule | RouteReference | null): rule is Rout
   return typeof rule === 'object' && rule !== null && 'route' in rule;
 }
 
-const quoted = (name: string): string => `"${name}"`;
-
 /**
- * Returns the error for a rule name that the module's options do not contain.
+ * Returns the problem of a rule name that the module's options do not contain.
  *
  * @param known the names in the options
  * @param decorated the rules of this name on routes
@@ -111,15 +109,13 @@ function unknownRule(
   name: string,
   known: readonly string[],
   [first, ...others]: readonly TableRule[],
-): RateLimitConfigError {
-  const path = `rule ${quoted(name)}: not in the module's \`onDemand\` or \`rules\``;
-  if (first) {
-    const more = others.length > 0 ? ` and ${others.length} more` : '';
-    const [, type, method] = /^(.*)\.(.*)$/.exec(first.owner!)!;
-    return new RateLimitConfigError([
-      `${path}, but only in a decorator (${first.owner!}${more}). Move it to \`onDemand\` and write ` +
-        `@RateLimit(${quoted(name)}), or name a route: { route: [${type!}, '${method!}'], rule: ${quoted(name)} }`,
-    ]);
-  }
-  return new RateLimitConfigError([unknownName(path, name, known)]);
+): string {
+  const path = `rule "${name}": not in the module's \`onDemand\` or \`rules\``;
+  if (!first) return unknownName(path, name, known);
+  const more = others.length > 0 ? ` and ${others.length} more` : '';
+  const [, type, method] = /^(.*)\.(.*)$/.exec(first.owner!)!;
+  return (
+    `${path}, but only in a decorator (${first.owner!}${more}). Move it to \`onDemand\` and write ` +
+    `@RateLimit("${name}"), or name a route: { route: [${type!}, '${method!}'], rule: "${name}" }`
+  );
 }

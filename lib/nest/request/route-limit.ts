@@ -1,5 +1,5 @@
 import { readCount } from '../../contracts/options.js';
-import { problem, problemsOf } from '../../contracts/rate-limit-config.error.js';
+import { problem, problemsOf, quoted } from '../../contracts/rate-limit-config.error.js';
 import { allowListOf } from '../../http/client-ip.js';
 import type { HttpRequest } from '../../http/subject.js';
 import type { RuleHit } from '../../rules/compiled-rule.js';
@@ -195,7 +195,7 @@ export class RouteLimit {
     if (plan === undefined || plan === null) return undefined;
     const plans = Object.keys(fields.plans ?? {});
     if (plans.includes(plan as string)) return plan as string;
-    const reason = problem(`${this.path}.plan`, plan, plans.map((name) => `"${name}"`).join(', '));
+    const reason = problem(`${this.path}.plan`, plan, quoted(plans));
     this.warnings.warnOfInvalid(this.name, 'plan', reason, WITHOUT_PLAN);
     return undefined;
   }

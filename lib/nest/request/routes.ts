@@ -1,5 +1,5 @@
 import { Inject, Injectable, type Type } from '@nestjs/common';
-import { problem, rejectConfig, rejectValue } from '../../contracts/rate-limit-config.error.js';
+import { problem, quoted, rejectConfig, rejectValue } from '../../contracts/rate-limit-config.error.js';
 import { entryOf } from '../../contracts/entry-of.js';
 import { RuleTable, type TableRule } from '../rules/rule-table.js';
 import type { RouteLimit } from './route-limit.js';
@@ -116,7 +116,7 @@ export class Routes {
     const rules = route.limits.map((limit) => limit.rule);
     const named = rules.filter(({ name }) => rule === undefined || name === rule);
     if (named.length > 0) return named;
-    const names = route.limits.map(({ name }) => `"${name}"`).join(', ');
+    const names = quoted(route.limits.map(({ name }) => name));
     rejectConfig(
       rule === undefined || names === '' ? `${path}: has no rules` : problem(`${path}.rule`, rule, names),
     );

@@ -13,7 +13,7 @@ import {
   type OptionCheck,
   type OptionChecks,
 } from '../../contracts/options.js';
-import { problem } from '../../contracts/rate-limit-config.error.js';
+import { problem, quoted } from '../../contracts/rate-limit-config.error.js';
 import { APPLICATION } from '../../limiter/rate-limiter.options.js';
 import { oneOf, RULE_FIELDS } from '../../rules/rule-fields.js';
 import { PREFIX } from '../../rules/keys.js';
@@ -105,7 +105,7 @@ const CHECKS: Readonly<Record<keyof RateLimitModuleOptions, OptionCheck>> = {
   },
   defaults: RULE,
   headers: {
-    allowed: `${HEADER_STYLES.map((style) => `"${style}"`).join(', ')}, a list of these, or false`,
+    allowed: `${quoted(HEADER_STYLES)}, a list of these, or false`,
     accepts: isHeaders,
   },
   denialIdHeader: {
@@ -117,7 +117,7 @@ const CHECKS: Readonly<Record<keyof RateLimitModuleOptions, OptionCheck>> = {
     accepts: (value) => value === 'nest' || typeof value === 'function',
   },
   transports: {
-    allowed: `a list of ${TRANSPORT_NAMES.map((name) => `"${name}"`).join(', ')}`,
+    allowed: `a list of ${quoted(TRANSPORT_NAMES)}`,
     accepts: (value) =>
       Array.isArray(value) && value.every((each) => TRANSPORT_NAMES.includes(each as TransportName)),
   },

@@ -1,5 +1,5 @@
 import { readCount } from '../../contracts/options.js';
-import { problem, RateLimitConfigError, rejectAny } from '../../contracts/rate-limit-config.error.js';
+import { problem, type RateLimitConfigError, rejectAny } from '../../contracts/rate-limit-config.error.js';
 import { headerSubjectOf } from '../../http/subject.js';
 import { compileRule } from '../../rules/compile-rule.js';
 import type { CompiledRule } from '../../rules/compiled-rule.js';
@@ -28,10 +28,8 @@ export function compileFields(fields: RuleFields, path: string): CompiledRule {
   const given = dynamicFields(fields);
   if (given.length === 0) return compileRule(ruleOf(fields), path, weightNameOf(fields));
   const ofOne = fields['share'] === undefined ? [] : given.filter((field) => field !== 'cost');
-  if (ofOne.length > 0) {
-    const fix = 'a value, since all subjects of a rule with share have one limit and window';
-    throw new RateLimitConfigError(ofOne.map((field) => `${path}.${field}: got a function; allowed: ${fix}`));
-  }
+  const fix = 'a value, since all subjects of a rule with share have one limit and window';
+  rejectAny(ofOne.map((field) => `${path}.${field}: got a function; allowed: ${fix}`));
   checkCapacity(fields, given, path);
   let refusal: unknown;
   for (const sample of SAMPLES) {

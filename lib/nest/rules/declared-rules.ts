@@ -1,7 +1,7 @@
 import { isFields } from '../../contracts/fields.js';
 import { shown } from '../../contracts/shown.js';
-import { algorithmOf, fieldProblems, requiredFields } from '../../rules/rule-fields.js';
-import { problem, rejectAny, unknownName } from '../../contracts/rate-limit-config.error.js';
+import { algorithmOf, fieldProblems, missingFields } from '../../rules/rule-fields.js';
+import { problem, quoted, rejectAny, unknownName } from '../../contracts/rate-limit-config.error.js';
 import { DEFAULT_ALGORITHM, DEFAULT_RULE_NAME, type OnStoreError } from '../../rules/rule.js';
 import { optionProblems, readableOptions, readModuleOptions } from './check-options.js';
 import { loadForModule } from './named-algorithms.js';
@@ -96,7 +96,7 @@ export class DeclaredRules {
       const matches = rulesNamed(name, this.names);
       if (matches.length === 1) continue;
       const path = overridePath(name, fields)(Object.keys(fields)[0] ?? 'limit');
-      const several = matches.map((each) => `"${each}"`).join(', ');
+      const several = quoted(matches);
       const wrong = `${path}: several rules have this name: ${several}; name one of them otherwise`;
       this.problems.add(several ? wrong : this.unnamed(path, name));
     }
@@ -142,10 +142,8 @@ export class DeclaredRules {
     const path = option ? `${option}.${name}` : `rule "${name}" of ${owner}`;
     const algorithm = rule['algorithm'] as string | undefined;
     if (!ROUTE_FIELDS['algorithm']!.accepts(algorithm ?? DEFAULT_ALGORITHM)) return true;
-    const missing = requiredFields(algorithmOf(algorithm)).filter((field) => rule[field] === undefined);
-    for (const field of missing) {
-      this.problems.add(`${path}.${field}: missing; allowed: ${ROUTE_FIELDS[field]!.allowed}`);
-    }
+    const missing = missingFields(path, rule, algorithmOf(algorithm), ROUTE_FIELDS);
+    this.report(...missing);
     return missing.length > 0;
   }
 

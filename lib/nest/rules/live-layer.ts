@@ -1,7 +1,7 @@
 import { isFields } from '../../contracts/fields.js';
 import { didYouMean } from '../../contracts/nearest.js';
 import type { OptionCheck } from '../../contracts/options.js';
-import { problem, rejectAny, rejectValue } from '../../contracts/rate-limit-config.error.js';
+import { problem, quoted, rejectAny, rejectValue } from '../../contracts/rate-limit-config.error.js';
 import { algorithmOf, fieldProblems, OPTION_NAMES, RULE_FIELDS } from '../../rules/rule-fields.js';
 import { fromLayer, overlay, readLayer, ROUTE_FIELDS, type RuleFields } from './rule-layers.js';
 
@@ -79,8 +79,7 @@ function unknownPlans(rule: RuleFields, layer: RuleFields, path: string): readon
   const named = layer['plans'];
   if (!isFields(named)) return [];
   const known = isFields(rule['plans']) ? Object.keys(rule['plans']) : [];
-  const allowed =
-    known.map((name) => `"${name}"`).join(', ') || 'none, since the rule in the code has no plans';
+  const allowed = quoted(known) || 'none, since the rule in the code has no plans';
   return Object.keys(named)
     .filter((name) => !known.includes(name))
     .map((name) => problem(`${path}.plans`, name, allowed, didYouMean(name, known)));

@@ -1,5 +1,5 @@
 import { readOptions, type OptionCheck } from '../../../contracts/options.js';
-import { RateLimitConfigError } from '../../../contracts/rate-limit-config.error.js';
+import { rejectConfig } from '../../../contracts/rate-limit-config.error.js';
 import { RateLimitConflictError } from '../../../contracts/rate-limit-conflict.error.js';
 import type { LuaModule } from '../../../contracts/lua-module.js';
 import {
@@ -156,11 +156,8 @@ export class RedisRuleSource implements RuleSource {
     const [outcome, version = '0', replicas = '0'] = reply as [string, string?, string?];
     if (outcome === 'whole')
       throw new RateLimitConflictError('', 0, 'no live rules are lost, or not any more');
-    if (outcome === 'gone') {
-      throw new RateLimitConfigError([
-        'rules.restore: no process has the lost rules; set them again after rules.accept()',
-      ]);
-    }
+    if (outcome === 'gone')
+      rejectConfig('rules.restore: no process has the lost rules; set them again after rules.accept()');
     if (outcome === 'unknown')
       throw new RateLimitConflictError('', 0, 'another process has later rules; repeat it');
     if (replicas !== '0') await this.replicated(loss, version, replicas);
