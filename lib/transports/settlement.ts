@@ -47,6 +47,8 @@ function keyOfRequest(context: ExecutionContext): object {
 export class Settlement {
   /** The rules that are settled. */
   readonly limits = new Set<RouteLimit>();
+  /** Their names, and those of rules that do not apply to the request. */
+  readonly names = new Set<string>();
   private readonly runs: Run[] = [];
   private readonly byHand: Run = new Map();
   private readonly streams: Readable[] = [];
@@ -79,7 +81,7 @@ export class Settlement {
   }
 
   private check(actual: object): void {
-    const names = Array.from(this.limits, ({ name }) => name);
+    const names = [...this.names];
     const wrong = this.isOver ? LATE : misnamed(names, actual);
     if (wrong === undefined) return;
     this.isMisnamed = true;
@@ -285,11 +287,13 @@ export class Settlements {
     { context }: Exchange,
     decision: Decision,
     limits: readonly RouteLimit[],
+    ofRoute: readonly RouteLimit[],
   ): ((end: ResponseEnd) => Promise<void>) | undefined {
     const isSeen = context.getType<string>() === 'provider' || isObserved(handlerOf(context));
     if (limits.length === 0 || !isSeen) return undefined;
     const settlement = Settlement.of(context) ?? new Settlement(context, this.warnings, this.closing.signal);
     for (const limit of limits) settlement.limits.add(limit);
+    for (const { isSettled, name } of ofRoute) if (isSettled) settlement.names.add(name);
     settlements.set(keyOfRequest(context), settlement);
     const settle = async (end: ResponseEnd): Promise<void> => {
       const actual = await settlement.actual(end, decision);

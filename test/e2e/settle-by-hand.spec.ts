@@ -50,6 +50,28 @@ describe.each(FRAMEWORKS)('a handler that settles by hand, on %s', (framework) =
     ]);
   });
 
+  it('may name a rule that does not apply to the client, which is no warning of a misspelled rule', async () => {
+    @Controller()
+    class Chat {
+      @Get()
+      chat(@Res() response: AnyResponse, @Settle() settle: Settled) {
+        settle({ tokens: 40, cents: 4 });
+        (response.raw ?? response).end('Yes.');
+      }
+    }
+    const rules = { tokens: { ...SETTLED, allowList: [CLIENT] }, cents: SETTLED };
+    const { app, get, logs } = await startApp(
+      { imports: [RateLimitModule.forRoot({ rules })], controllers: [Chat] },
+      { framework },
+    );
+    await get('/');
+    const limits = app.get(RateLimitService);
+    const taken = async (name: string) => 1000 - (await limits.peek(name, CLIENT, { cost: 0 })).remaining;
+    await until(async () => (await taken('cents')) === 4, 'the request to be settled');
+    expect(await taken('tokens')).toBe(0);
+    expect(logs.ours().filter(({ level }) => level !== 'log')).toEqual([]);
+  });
+
   it('that settles after its response has ended is one warning', async () => {
     const settles: Settled[] = [];
     @Controller()

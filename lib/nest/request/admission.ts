@@ -120,7 +120,7 @@ export class Admission implements OnApplicationShutdown {
     const conditional = decided.filter(({ count }) => count !== 'all');
     const permit = decided.some(({ isHeld }) => isHeld) ? this.engine.permit(decision) : undefined;
     const settled = decided.filter(({ isSettled }) => isSettled);
-    const settle = this.settlements?.open(exchange, decision, settled);
+    const settle = this.settlements?.open(exchange, decision, settled, limits);
     if (!permit && conditional.length === 0 && !settle) return;
     exchange.onEnd(async (end) => {
       const refunded = this.refund(end, exchange, decision, conditional);
