@@ -56,12 +56,11 @@ export function every(intervalMs: number, callback: () => void): Timer {
 /**
  * Resolves after a pause of any length, in milliseconds, and never earlier. It keeps the process alive.
  *
- * @throws the reason of the first signal that aborts
+ * @throws the reason of the signal if it aborts
  */
-export function sleep(milliseconds: number, ...signals: (AbortSignal | undefined)[]): Promise<void> {
+export function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
   if (milliseconds <= 0) return Promise.resolve();
   const until = performance.now() + milliseconds;
-  const given = signals.filter((signal) => signal !== undefined);
   return new Promise((resolve, reject) => {
     const wake = (): void => {
       const left = until - performance.now();
@@ -69,18 +68,16 @@ export function sleep(milliseconds: number, ...signals: (AbortSignal | undefined
         timer = after(left, wake, true); // A timer may fire a little early.
         return;
       }
-      end();
+      unheard?.();
       resolve();
     };
-    const abort = ({ reason }: AbortSignal): void => {
+    const abort = (): void => {
       timer.stop();
-      end();
-      reject(reason as Error);
+      unheard?.();
+      reject(signal!.reason as Error);
     };
     let timer = after(milliseconds, wake, true);
-    const ends = given.map((signal) => onAbort(signal, () => abort(signal)));
-    const end = (): void => ends.forEach((each) => each());
-    const aborted = given.find((signal) => signal.aborted);
-    if (aborted) abort(aborted);
+    const unheard = signal && onAbort(signal, abort);
+    if (signal?.aborted) abort();
   });
 }

@@ -205,20 +205,13 @@ function firstOf(line: ReadonlySet<WaitingRequest>): WaitingRequest | undefined 
 
 /**
  * Returns waiting hits with the limits that their rules have now. A hit whose rule no longer applies, or has started new
- * counters, keeps its own.
+ * counters, keeps its own, and so do all if a rule now depends on the request, or a function of the application failed.
  */
 async function withCurrentRules(hits: readonly RuleHit[], current: CurrentHits): Promise<readonly RuleHit[]> {
-  const now = await hitsNow(current);
+  const none = (): readonly RuleHit[] => [];
+  const now = await Promise.resolve().then(current).catch(none);
   return hits.map((hit) => {
     const found = now.find(({ key }) => key === hit.key);
     return found ? { ...hit, rule: found.rule, parameters: found.parameters } : hit;
   });
-}
-
-async function hitsNow(current: CurrentHits): Promise<readonly RuleHit[]> {
-  try {
-    return await current();
-  } catch {
-    return []; // The rule now depends on the request, or a function of the application failed.
-  }
 }

@@ -15,9 +15,11 @@ const RECENT = 3;
  * last count remains in use.
  */
 export class Instances {
+  /** Number of processes, including this one: the last count of the store, at least the configured minimum. */
+  count: number;
+  /** The error of the last heartbeat; `undefined` if it succeeded. */
+  error: unknown;
   private readonly recent: number[] = [];
-  private known: number;
-  private failure: unknown;
   private readonly timers: Timer[] = [];
 
   /**
@@ -33,17 +35,7 @@ export class Instances {
     private readonly least: number,
     private readonly failed: (error: unknown) => void,
   ) {
-    this.known = least;
-  }
-
-  /** Number of processes, including this one: the last count of the store, at least the configured minimum. */
-  get count(): number {
-    return this.known;
-  }
-
-  /** The error of the last heartbeat; `undefined` if it succeeded. */
-  get error(): unknown {
-    return this.failure;
+    this.count = least;
   }
 
   /** Starts the timers of the heartbeats. The first interval is short, since processes often start together. */
@@ -68,10 +60,10 @@ export class Instances {
       if (alive > 0) this.recent.push(alive);
       else halt(this.timers); // The store is closed.
       if (this.recent.length > RECENT) this.recent.shift();
-      this.known = Math.max(this.least, ...this.recent);
-      this.failure = undefined;
+      this.count = Math.max(this.least, ...this.recent);
+      this.error = undefined;
     } catch (error) {
-      this.failure = error;
+      this.error = error;
       this.failed(error); // The last count remains in use.
     }
   }
