@@ -1,11 +1,8 @@
 import type { CallHandler, ExecutionContext, NestInterceptor } from '@nestjs/common';
 import type { Observable } from 'rxjs';
 
-/** What is left to do for a request when all its guards have allowed it. */
-export interface HandlerStage {
-  /** Runs the handler. */
-  run(context: ExecutionContext, next: CallHandler): Observable<unknown>;
-}
+/** Runs the handler of a request, and does what is left to do when all its guards have allowed it. */
+export type HandlerStage = (context: ExecutionContext, next: CallHandler) => Observable<unknown>;
 
 /** By the arguments of the handler: Nest passes one list to its guards and its interceptors. */
 const waiting = new WeakMap<object, HandlerStage>();
@@ -24,7 +21,7 @@ export const HANDLER_INTERCEPTOR: NestInterceptor = {
     const args: object = context.getArgs();
     const stage = waiting.get(args);
     waiting.delete(args);
-    return stage ? stage.run(context, next) : next.handle();
+    return stage ? stage(context, next) : next.handle();
   },
 };
 

@@ -8,9 +8,9 @@ import { answerable, followStreamCall } from './grpc-stream-call.js';
 import { leave, type HandlerStage } from './handler-interceptor.js';
 import { failure, SUCCESS, isIterable, observed } from './observed-iterable.js';
 import { CallContext, CallExchange } from './provider.js';
-import { type DeniedEvents, RpcExchange } from './rpc.js';
-import type { CallHandler, ExecutionContext, Type } from '@nestjs/common';
-import { defer, finalize, map, mergeMap, tap, type Observable } from 'rxjs';
+import { denyEvent, RpcExchange } from './rpc.js';
+import type { ExecutionContext, Type } from '@nestjs/common';
+import { defer, finalize, map, mergeMap, tap } from 'rxjs';
 import type { ResponseEnd } from '../http/response-end.js';
 
 /**
@@ -20,7 +20,8 @@ import type { ResponseEnd } from '../http/response-end.js';
 export class HandlerStages {
   constructor(
     private readonly admission: Admission,
-    private readonly events: DeniedEvents,
+    /** Whether denied events of microservices are dropped, and not thrown. */
+    private readonly dropsEvents: boolean,
     private readonly warnings: Warnings,
   ) {}
 
@@ -32,14 +33,15 @@ export class HandlerStages {
 
   private async enterGuard(route: Route, exchange: Exchange, deny: Deny): Promise<true> {
     const { guard, handler } = route.stages;
-    const denied = exchange instanceof RpcExchange ? this.events.deny(exchange, deny) : deny;
+    const isEvent = exchange instanceof RpcExchange && exchange.isEvent;
+    const denied = isEvent ? denyEvent(deny, this.dropsEvents, this.warnings) : deny;
     exchange.isFollowed = route.isIntercepted;
     await this.admission.enter(guard, exchange, denied);
     if (!route.isIntercepted && exchange.decision) warnOfUnsettled(exchange, route.limits, this.warnings);
     const isDone = handler.limits.length === 0 && !exchange.settles && !exchange.awaitsHandler;
     if (isDone || !route.isIntercepted) return true;
     const begin = () => answerable(exchange.context, () => this.enterHandler(handler, exchange, denied));
-    leave(exchange.context, new ObservedHandler(exchange, begin));
+    leave(exchange.context, observedHandler(exchange, begin));
     return true;
   }
 
@@ -109,21 +111,18 @@ function warnOfUnsettled({ context }: Exchange, limits: readonly RouteLimit[], w
   }
 }
 
-/** A handler that is observed until its Observable ends, and one of a subscription until its iterator ends. */
-class ObservedHandler implements HandlerStage {
-  /** @param begin decides the rules of the second stage */
-  constructor(
-    private readonly exchange: Exchange,
-    private readonly begin: () => Promise<void>,
-  ) {}
-
-  run(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+/**
+ * Returns what observes a handler until its Observable ends, and one of a subscription until its iterator ends.
+ *
+ * @param begin decides the rules of the second stage
+ */
+function observedHandler(exchange: Exchange, begin: () => Promise<void>): HandlerStage {
+  return (context, next) => {
     let end: ResponseEnd = 'cut-off';
     let isFollowed = false;
-    const { exchange } = this;
     exchange.startHandler();
     const closed = isSubscription(context) ? exchange.closed() : undefined;
-    return defer(this.begin).pipe(
+    return defer(begin).pipe(
       mergeMap(() => {
         isFollowed = followStreamCall(context, (ended) => exchange.end(ended));
         return next.handle();
@@ -145,7 +144,7 @@ class ObservedHandler implements HandlerStage {
         if (!isFollowed) exchange.end(end);
       }),
     );
-  }
+  };
 }
 
 /** Whether the handler is that of a GraphQL subscription. */

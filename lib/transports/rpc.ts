@@ -1,8 +1,6 @@
 import type { ArgumentsHost } from '@nestjs/common';
 import type { Denial, Deny } from '../nest/request/responder.js';
 import { EMPTY, throwError, type Observable } from 'rxjs';
-import type { Decision } from '../contracts/decision.js';
-import type { RateLimitModuleOptions } from '../nest/rate-limit.options.js';
 import type { Warnings } from '../nest/warnings.js';
 import { CallExchange } from './provider.js';
 
@@ -71,38 +69,22 @@ export function rpcReply(exception: Denial, host: ArgumentsHost): Observable<nev
   return throwError(() => grpcError(exception, host) ?? exception.getResponse());
 }
 
-/** Denies events of microservices, whose senders wait for no reply: drops them, or throws. */
-export class DeniedEvents {
-  private readonly isDropped: boolean;
-
-  constructor(
-    options: RateLimitModuleOptions,
-    private readonly warnings: Warnings,
-  ) {
-    this.isDropped = options?.onDeniedEvent !== 'throw';
-  }
-
-  /** Returns how a message is denied: as any request if its sender waits for a reply. */
-  deny(message: RpcExchange, deny: Deny): Deny {
-    if (!message.isEvent) return deny;
-    return async (exchange, decision, detail) => {
-      this.report(message, decision);
-      try {
-        return await deny(exchange, decision, detail);
-      } catch (error) {
-        throw this.isDropped && error instanceof Error ? Object.assign(error, { [DROPPED]: true }) : error;
-      }
-    };
-  }
-
-  private report({ context }: RpcExchange, { rule }: Decision): void {
+/** Returns how an event of a microservice is denied, whose sender waits for no reply: it is dropped, or thrown. */
+export function denyEvent(deny: Deny, isDropped: boolean, warnings: Warnings): Deny {
+  return async (exchange, decision, detail) => {
+    const { context } = exchange;
     const handler = `${context.getClass().name}.${context.getHandler().name}`;
-    const outcome = this.isDropped ? 'dropped' : "an error for its transport (`onDeniedEvent: 'throw'`)";
-    this.warnings.warn(
+    const outcome = isDropped ? 'dropped' : "an error for its transport (`onDeniedEvent: 'throw'`)";
+    warnings.warn(
       'RL_EVENT_DENIED',
-      `Rule "${rule}" denied an event for ${handler}, and it was ${outcome}. Later ones are not logged: ` +
+      `Rule "${decision.rule}" denied an event for ${handler}, and it was ${outcome}. Later ones are not logged: ` +
         "events.on('decision', listener, { only: 'denied' }) gets each.",
       handler,
     );
-  }
+    try {
+      return await deny(exchange, decision, detail);
+    } catch (error) {
+      throw isDropped && error instanceof Error ? Object.assign(error, { [DROPPED]: true }) : error;
+    }
+  };
 }

@@ -6,7 +6,6 @@ import { addFilter, answerDenial, exchangeOf } from '../../transports/transports
 import { HANDLER_INTERCEPTOR, intercept, interceptorsOf } from '../../transports/handler-interceptor.js';
 import { HandlerStages } from '../../transports/handler-stages.js';
 import { Handshakes } from '../../transports/handshakes.js';
-import { DeniedEvents } from '../../transports/rpc.js';
 import { followGuard } from '../applied-call.js';
 import type { RateLimitModuleOptions } from '../rate-limit.options.js';
 import { Admission } from '../request/admission.js';
@@ -46,7 +45,7 @@ export class HandlerEnhancers implements OtherTransports {
     @Inject(RATE_LIMIT_OPTIONS) options: RateLimitModuleOptions,
     @Inject(Warnings) warnings: Warnings,
   ) {
-    this.stages = new HandlerStages(admission, new DeniedEvents(options, warnings), warnings);
+    this.stages = new HandlerStages(admission, options?.onDeniedEvent !== 'throw', warnings);
     this.graphql = new GraphqlResponse(host);
     this.handshakes = new Handshakes(host);
     this.connections = new Connections(guards, modules);
