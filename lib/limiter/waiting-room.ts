@@ -212,6 +212,8 @@ async function withCurrentRules(hits: readonly RuleHit[], current: CurrentHits):
   const now = await Promise.resolve().then(current).catch(none);
   return hits.map((hit) => {
     const found = now.find(({ key }) => key === hit.key);
-    return found ? { ...hit, rule: found.rule, parameters: found.parameters } : hit;
+    if (!found) return hit;
+    const { rule, parameters, shadow, isExempt = false } = found;
+    return { ...hit, rule, parameters, shadow, isExempt: isExempt && hit.lease === undefined };
   });
 }

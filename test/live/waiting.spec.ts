@@ -39,7 +39,12 @@ describe.each(['Redis', 'memory'])('requests that wait with %s while their rule 
           RateLimitModule.forRoot({
             redis: store === 'Redis' ? redisUrl() : undefined,
             prefix: uniquePrefix(),
-            onDemand: { jobs: HELD, batches: { window: '1h', limit: 10, by: 'everyone' } },
+            onDemand: {
+              jobs: HELD,
+              batches: { window: '1h', limit: 10, by: 'everyone' },
+              mails: { window: '1h', limit: 10, by: 'api-key' },
+              exports: { ...HELD, by: 'api-key' },
+            },
             liveRules: new MemoryRuleSource(),
           }),
         ],
@@ -82,6 +87,39 @@ describe.each(['Redis', 'memory'])('requests that wait with %s while their rule 
     const large = limits.acquire('batches', 'everyone', { cost: 8 });
     await limits.rules.set('batches', { limit: 7 }, BY);
     expect(await large).toMatchObject({ allowed: false, limit: 7, retryAfterMs: null });
+  });
+
+  it('an acquire and a hold that wait proceed at once when their rules deny no longer', async () => {
+    const { limits } = await start();
+    await limits.consume('batches', 'everyone', { cost: 10 });
+    const held = await limits.hold('jobs', 'everyone', { cost: 10 });
+    const acquired = limits.acquire('batches', 'everyone');
+    const next = limits.hold('jobs', 'everyone', { maxWait: '1h' });
+    expect((await limits.peek('jobs', 'everyone')).allowed).toBe(false);
+    await limits.rules.set('batches', { mode: 'shadow' }, BY);
+    await limits.rules.set('jobs', { mode: 'shadow' }, BY);
+    expect(await acquired).toMatchObject({ allowed: true, decisions: [{ allowed: false, shadow: true }] });
+    expect((await next).allowed).toBe(true);
+    await (await next).release();
+    await held.release();
+    expect((await limits.peek('jobs', 'everyone')).remaining).toBe(9);
+  });
+
+  it('an acquire and a hold that wait proceed at once when an exception allows their subject', async () => {
+    const { limits } = await start();
+    await limits.consume('mails', 'ann', { cost: 10 });
+    const held = await limits.hold('exports', 'ann', { cost: 10 });
+    const acquired = limits.acquire('mails', 'ann');
+    const next = limits.hold('exports', 'ann', { maxWait: '1h' });
+    expect((await limits.peek('exports', 'ann')).allowed).toBe(false);
+    await limits.rules.setException('mails', 'ann', 'allow', BY);
+    await limits.rules.setException('exports', 'ann', 'allow', BY);
+    expect((await acquired).allowed).toBe(true);
+    expect((await next).allowed).toBe(true);
+    await (await next).release();
+    await held.release();
+    await limits.rules.unsetException('exports', 'ann', BY);
+    expect((await limits.peek('exports', 'ann')).remaining).toBe(9);
   });
 
   it('a request that waits on a route is denied at once if its cost no longer fits', async () => {
