@@ -1,3 +1,5 @@
+import { HeldPermits } from '../../lib/algorithms/concurrency/held-permits.js';
+import { HitLog } from '../../lib/algorithms/sliding-window-log/hit-log.js';
 import type { CompiledRule } from '../../lib/rules/compiled-rule.js';
 import { seconds } from './words.js';
 import { START } from './subject.js';
@@ -16,9 +18,10 @@ const MOST_LISTED = 12;
 const EARLIEST = START / 2;
 
 /** Returns the fields of a state. Zeros, and what only repeats the rule, are left out. */
-export function fieldsOfState(state: unknown, { parameters }: CompiledRule): readonly StateField[] {
+export function fieldsOfState(state: unknown, { cost, parameters }: CompiledRule): readonly StateField[] {
   if (state === undefined) return [];
-  const data = JSON.parse(JSON.stringify(typeof state === 'number' ? { instant: state } : state)) as Data;
+  const shown = typeof state === 'number' ? { instant: state } : state;
+  const data = JSON.parse(JSON.stringify(shown, (_name, value) => inFields(value, cost))) as Data;
   const repeats = (name: string, value: Data): boolean =>
     isObject(value)
       ? Object.entries(value).every(([each, part]) => part === 0 || repeats(each, part))
@@ -26,6 +29,22 @@ export function fieldsOfState(state: unknown, { parameters }: CompiledRule): rea
   return Object.entries(data as Record<string, Data>)
     .filter(([name, value]) => value !== 0 && !repeats(name, value))
     .map(([name, value]) => [name, inWords(name, value)]);
+}
+
+/** Returns the log or the permits in a state as fields, and any other value as it is. All requests have one cost. */
+function inFields(value: unknown, cost: number): unknown {
+  if (value instanceof HitLog) {
+    const instants = Array.from({ length: value.length - 1 }, (_, index) => value.instant(index + 1));
+    return { instants, permits: value.lastTotal - value.total(0) };
+  }
+  if (value instanceof HeldPermits) {
+    const permits = value.count(0);
+    const endsAt = Array.from({ length: permits / cost }, (_, index) =>
+      value.freeingEnd(0, cost * (index + 1)),
+    );
+    return { permits, endsAt, waiting: value.countWaiting(0) };
+  }
+  return value;
 }
 
 function inWords(name: string, value: Data): string {

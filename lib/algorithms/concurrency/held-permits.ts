@@ -174,12 +174,6 @@ export class HeldPermits {
     return this.change(now, (table) => table.setPlace(place.name, place));
   }
 
-  /** Returns the permits and the queue as data, for the playground of the documentation. */
-  toJSON() {
-    const { byEnd, permits, places } = this.current();
-    return { permits, endsAt: byEnd.map(({ endsAt }) => endsAt - this.offset), waiting: places.length };
-  }
-
   /** Returns by how much the clock was set back since the last change; 0 for a step of at most a second. */
   private setBackBy(instant: number): number {
     return setBack(this.written - this.offset, instant);

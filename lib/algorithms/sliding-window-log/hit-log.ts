@@ -85,12 +85,6 @@ export class HitLog {
     return new HitLog(values, 0, this.length);
   }
 
-  /** Returns the log as data, for the playground of the documentation. */
-  toJSON() {
-    const instants = Array.from({ length: this.length - 1 }, (_, index) => this.instant(index + 1));
-    return { instants, permits: this.lastTotal - this.total(0) };
-  }
-
   /** Returns the log up to the first request whose total is at least `total`. */
   private until(total: number): HitLog {
     if (total === this.total(0)) return EMPTY_LOG;
