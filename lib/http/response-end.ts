@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { entryOf } from '../contracts/entry-of.js';
 import { onAbort } from '../contracts/timer.js';
 
 /** How a response ended: with a status, or cut off before it was sent completely. */
@@ -66,12 +67,11 @@ export function connectionSignal(
 }
 
 function signalOf(source: object, reason: () => unknown, listen: (abort: () => void) => void): AbortSignal {
-  const known = signals.get(source);
-  if (known) return known;
-  const controller = new AbortController();
-  signals.set(source, controller.signal);
-  listen(() => controller.abort(reason()));
-  return controller.signal;
+  return entryOf(signals, source, () => {
+    const controller = new AbortController();
+    listen(() => controller.abort(reason()));
+    return controller.signal;
+  });
 }
 
 /** Whether a value is a response of Node.js, or one that Fastify wraps. */

@@ -27,10 +27,8 @@ export class Charge {
   /**
    * Returns adjustments of a kind for the charges of the selected hits. Each charge is returned only once, so that it
    * cannot be refunded twice.
-   *
-   * @param isSelected by default, selects the hits that have taken permits
    */
-  take(kind: Adjustment['kind'], isSelected: (hit: Hit, index: number) => boolean = isPaid): Adjustment[] {
+  take(kind: Adjustment['kind'], isSelected: (hit: Hit, index: number) => boolean): Adjustment[] {
     return this.hits.flatMap((hit, index) =>
       isSelected(hit, index) && this.end(index) ? [this.adjustment(kind, index, hit.cost)] : [],
     );

@@ -1,4 +1,5 @@
 import type { Algorithm } from '../../../contracts/algorithm.js';
+import { entryOf } from '../../../contracts/entry-of.js';
 import type { LuaModule } from '../../../contracts/lua-module.js';
 import { algorithmLua } from '../../../algorithms/registry.lua.js';
 import adjust from '../adjust.lua.js';
@@ -66,10 +67,7 @@ export function commandsOf(algorithms: readonly Algorithm[]): readonly string[] 
 }
 
 function commandsIn(module: LuaModule): readonly string[] {
-  let commands = known.get(module);
-  if (!commands) {
-    commands = [...module.text.matchAll(CALLED)].flatMap(([, ...names]) => names.filter(Boolean));
-    known.set(module, commands);
-  }
-  return commands;
+  return entryOf(known, module, () =>
+    [...module.text.matchAll(CALLED)].flatMap(([, ...names]) => names.filter(Boolean)),
+  );
 }
