@@ -12,8 +12,7 @@
 
 local function step(key, now, cost, max_wait, _, limit, window, burst, full, full_part, time, overdraft)
   if limit == 0 then return false, 0, -1, 0 end
-  local ahead, part = read_backlog(key, now, limit, window, time)
-  return take_backlog(now, ahead, part, cost, max_wait, limit, window, burst, full, full_part, time, overdraft)
+  return take_from(key, now, cost, max_wait, limit, window, burst, full, full_part, time, overdraft)
 end
 
 local function refund(key, now, cost, receipt, only_last, limit, window, _, _, _, time)

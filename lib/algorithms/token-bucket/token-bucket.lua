@@ -36,8 +36,7 @@ local function step(key, now, cost, max_wait, _, limit, window, burst, full, ful
   if empty + empty_part > 0 then
     return step_of_part(key, now, cost, max_wait, limit, window, burst, full, full_part, time, overdraft, empty, empty_part)
   end
-  local ahead, part = read_backlog(key, now, limit, window, time)
-  return take_backlog(now, ahead, part, cost, max_wait, limit, window, burst, full, full_part, time, overdraft)
+  return take_from(key, now, cost, max_wait, limit, window, burst, full, full_part, time, overdraft)
 end
 
 local function refund(key, now, cost, receipt, only_last, limit, window, _, _, _, time, _, empty, empty_part)
