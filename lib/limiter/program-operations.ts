@@ -78,7 +78,7 @@ const WAIT_OPTIONS = {
 /**
  * Waits for permits and takes them, as `acquire` of a limiter.
  *
- * @param hitsOf returns the hits of its rule, as it is now
+ * @param hitsOf returns the hits of its current rule
  */
 export async function acquire(
   engine: Engine,
@@ -101,7 +101,7 @@ export async function acquire(
 /**
  * Takes permits and holds them, as `hold` of a limiter.
  *
- * @param hitsOf returns the hits of its rule, as it is now
+ * @param hitsOf returns the hits of its current rule
  */
 export async function hold(
   engine: Engine,

@@ -214,6 +214,7 @@ async function withCurrentRules(hits: readonly RuleHit[], current: CurrentHits):
     const found = now.find(({ key }) => key === hit.key);
     if (!found) return hit;
     const { rule, parameters, shadow, isExempt = false } = found;
+    // A held permit stays charged, so that its release frees it.
     return { ...hit, rule, parameters, shadow, isExempt: isExempt && hit.lease === undefined };
   });
 }

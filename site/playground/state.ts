@@ -31,7 +31,7 @@ export function fieldsOfState(state: unknown, { cost, parameters }: CompiledRule
     .map(([name, value]) => [name, inWords(name, value)]);
 }
 
-/** Returns the log or the permits in a state as fields, and any other value as it is. All requests have one cost. */
+/** Returns the log or the permits in a state as fields, and any other value unchanged. All requests have one cost. */
 function inFields(value: unknown, cost: number): unknown {
   if (value instanceof HitLog) {
     const instants = Array.from({ length: value.length - 1 }, (_, index) => value.instant(index + 1));

@@ -75,11 +75,11 @@ class Batch {
   }
 }
 
-/** Calls that keep Redis busy while the process handles the replies of the others. */
-const CALLS_AT_WORK = 2;
+/** With fewer calls in flight, Redis is idle while the process handles replies. */
+const CALLS_IN_FLIGHT = 2;
 
-/** Keys with which a call leaves at once while fewer calls are under way. See docs/adr/0108-two-calls-at-work.md. */
-const KEYS_AT_WORK = 32;
+/** Keys with which a call is sent early if fewer calls are in flight. See docs/adr/0108-two-calls-in-flight.md. */
+const EARLY_KEYS = 32;
 
 /**
  * Batches the requests of one turn of the event loop: one call per slot, or several if there are many. Each
@@ -137,7 +137,7 @@ export class Batches implements Caller {
   private batch(slot: number, keys: number): Batch {
     const now = this.now?.();
     const known = this.open.get(slot);
-    const most = this.underWay < CALLS_AT_WORK ? KEYS_AT_WORK : MOST_KEYS;
+    const most = this.underWay < CALLS_IN_FLIGHT ? EARLY_KEYS : MOST_KEYS;
     if (known && known.keys + keys <= most && known.now === now) return known;
     if (this.open.size === 0) this.flushSoon();
     const batch = new Batch(now);
