@@ -202,17 +202,22 @@ function longestDelay(decisions: readonly RuleDecision[]): number {
  *
  * @throws RateLimitConfigError if the decision is not one of a limiter, or an option is invalid
  */
-export function refundsOf(decision: Decision, options: RefundOptions | undefined): readonly Adjustment[] {
+export function refundsOf(
+  decision: Decision,
+  options: RefundOptions | undefined,
+  knows = (_name: string): boolean => false,
+): readonly Adjustment[] {
   checkCharged(decision);
   const { onlyLast = false, rules } = readOptions('refund', options, REFUND_OPTIONS);
+  const names = decision.decisions.map(({ rule }) => rule);
   if (rules)
     checkNames(
       'refund',
-      rules,
-      decision.decisions.map(({ rule }) => rule),
+      rules.filter((name) => !knows(name)),
+      names,
     );
   const isMeant = (hit: Hit, index: number): boolean =>
-    isPaid(hit) && (rules === undefined || rules.includes(decision.decisions[index]!.rule));
+    isPaid(hit) && (rules === undefined || rules.includes(names[index]!));
   return DecidedHit.chargeOf(decision)?.take(onlyLast ? 'refund-last' : 'refund', isMeant) ?? [];
 }
 

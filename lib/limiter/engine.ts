@@ -149,11 +149,16 @@ export class Engine {
   /**
    * Refunds the permits that a decision charged, once. A charge that has expired is not refunded.
    *
+   * @param knows whether a name that the decision does not contain is that of a rule
    * @returns whether anything was refunded
    * @throws RateLimitConfigError if the decision is not one of a limiter, or an option is invalid
    */
-  async refund(decision: Decision, options?: RefundOptions): Promise<boolean> {
-    const refunds = refundsOf(decision, options);
+  async refund(
+    decision: Decision,
+    options?: RefundOptions,
+    knows?: (name: string) => boolean,
+  ): Promise<boolean> {
+    const refunds = refundsOf(decision, options, knows);
     this.events.refunded(() => DecidedHit.hitsOf(decision, refunds), decision);
     return (await this.store.adjust(refunds)).includes(true);
   }

@@ -128,7 +128,7 @@ export interface RefundOptions {
    */
   readonly onlyLast?: boolean;
   /**
-   * Names of the rules to refund.
+   * Names of the rules to refund. A rule of the application that did not apply to the request is not refunded.
    *
    * @default all rules of the decision
    */

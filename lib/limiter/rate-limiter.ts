@@ -53,6 +53,8 @@ export interface Resolver extends MistakeLog {
     cost: Cost | undefined,
     plain: RuleCache,
   ) => readonly RuleHit[];
+  /** Whether there is a rule of this name, which may not apply to a client. */
+  readonly knows: (name: string) => boolean;
   /** Called once with each rule object. */
   readonly compiled: (rule: AnyRule, compiled: CompiledRule) => void;
 }
@@ -277,7 +279,7 @@ export class RateLimiter {
    * @throws RateLimitConfigError if the decision is not one of a limiter, or an option is invalid
    */
   async refund(decision: Decision, options?: RefundOptions): Promise<boolean> {
-    return this.engine.refund(decision, options);
+    return this.engine.refund(decision, options, (name) => this.resolver.knows(name));
   }
 
   /** Number of processes that share the limits: the last count, at least `instances`. */
@@ -317,6 +319,7 @@ function plainResolver(): Resolver {
   const warned = new Set<string>();
   return {
     hits: (_operation, rules, subject, cost, plain) => plain.hits(rules, subject, cost),
+    knows: () => false,
     compiled: () => undefined,
     warn: (code, message) => {
       if (!warned.has(code)) process.emitWarning(message, { type: 'RateLimitWarning', code });

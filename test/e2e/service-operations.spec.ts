@@ -98,6 +98,17 @@ describe.each(STORES)('operations of RateLimitService, with %s', (kind) => {
     expect(await limits.peek(TOKENS, 'a', { cost: 0 })).toMatchObject({ remaining: 95 });
   });
 
+  it('refund of a rule that does not apply to the client refunds nothing; a misspelled rule is an error', async () => {
+    const { limits } = await start({
+      calls: { window: '1m', limit: 10, skipIf: () => true },
+      tokens: { window: '1m', limit: 10, algorithm: 'fixed-window' },
+    });
+    const decision = await limits.consume('tokens', 'a');
+    expect(await limits.refund(decision, { rules: ['calls'] })).toBe(false);
+    expect(await limits.refund(decision, { rules: ['calls', 'tokens'] })).toBe(true);
+    await expect(limits.refund(decision, { rules: ['tokns'] })).rejects.toThrow('did you mean "tokens"?');
+  });
+
   it("block and reset block a subject of a module's rule and end the block", async () => {
     const { limits, time } = await start({
       login: { window: '1m', limit: 5, algorithm: 'fixed-window', block: 'manual' },

@@ -63,6 +63,10 @@ export class ProgramRules implements Resolver {
     return hits;
   }
 
+  knows(name: string): boolean {
+    return this.table.rulesNamed(name).length > 0;
+  }
+
   warn(...[code, message]: Parameters<Resolver['warn']>): void {
     this.warnings.warn(code, message);
   }
