@@ -185,9 +185,6 @@ export interface Store<H extends Hit = Hit> {
   close(): Promise<void>;
 }
 
-/** Wraps a store: adds one capability, and delegates everything else. */
-export type Layer<H extends Hit = Hit> = (next: Store<H>) => Store<H>;
-
 /** Whether the results of a request's hits deny it: shadow hits do not. */
 export function isDenied(hits: readonly Hit[], results: readonly Pick<HitResult, 'allowed'>[]): boolean {
   for (let index = 0; index < hits.length; index += 1) {

@@ -3,9 +3,7 @@ import { toMicroseconds } from '../contracts/clock.js';
 import type { Decision } from '../contracts/decision.js';
 import type { Adjustment, DecideOptions, Hit, Store } from '../contracts/store.js';
 import type { BaseStore } from '../contracts/base-store.js';
-import type { StoreCall } from '../contracts/store-fault.js';
 import type { MaybePromise } from '../contracts/thenable.js';
-import { Instances } from '../layers/fallback/instances.js';
 import type { CompiledRule, RuleHit } from '../rules/compiled-rule.js';
 import type { KeyedRule } from '../rules/keyed-rule.js';
 import { Keys } from '../rules/keys.js';
@@ -16,7 +14,7 @@ import type { Held, Leases } from './leases.js';
 import type { EngineOptions, RefundOptions } from './rate-limiter.options.js';
 import { Permit } from './permit.js';
 import { parts } from './parts.js';
-import type { PipelineOptions } from './pipeline.js';
+import type { Pipeline } from './pipeline.js';
 import { type Wait, waitOf } from './wait.js';
 import type { Waits } from './waits.js';
 import { sleep } from '../contracts/timer.js';
@@ -27,7 +25,8 @@ export class Engine {
   /** The store inside its layers. */
   readonly store: Store<RuleHit>;
   readonly keys: Keys;
-  readonly instances: Instances;
+  /** Absent for a store of one process, which needs no layers: its decisions are local and never fail. */
+  readonly pipeline: Pipeline | undefined;
   private readonly adjust: Adjusts;
   /** Absent until a request waits for permits, or holds them. */
   private waits: Waits | undefined;
@@ -36,75 +35,42 @@ export class Engine {
   private isEnding = false;
   /** One rule for each algorithm in use. */
   private readonly samples = new Map<Algorithm, KeyedRule>();
-  private readonly onRulesChanged: (() => void)[] = [];
-  /** Absent for a store of one process. */
-  private readonly unwatch: () => void;
   private closing: Promise<void> | undefined;
   /** Events of this limiter, for logs and metrics. */
   readonly events = new RateLimitEvents();
 
   constructor(options: EngineOptions) {
-    const {
-      store,
-      prefix = 'rl:',
-      onStoreError = 'local',
-      instances = 1,
-      application,
-      openFallback,
-      denyCache = true,
-    } = options;
+    const { store, prefix = 'rl:', openFallback } = options;
     this.base = store;
     this.keys = new Keys(prefix, store.clock);
     const { keys, events } = this;
     keys.crossed = (...crossing) => events.crossed(...crossing);
-    const failed = (error: unknown, call: StoreCall): void => events.storeFailed(error, call);
-    // While a circuit breaker is open, a failed heartbeat is not reported again.
-    const uncounted = (error: unknown): void => {
-      if (events.openCircuits.size === 0) failed(error, 'heartbeat');
-    };
-    this.instances = new Instances(
-      store.shared,
-      keys.shared('instances'),
-      { instance: keys.instance, application },
-      instances,
-      uncounted,
-    );
-    const { instances: count } = this;
-    // A store of one process needs no layers: its decisions are local and never fail.
-    const pipeline: PipelineOptions = {
-      prefix,
-      onStoreError,
-      denyCache,
-      openFallback: () => {
+    if (store.shared) {
+      const opened = (): BaseStore => {
         this.fallback = openFallback();
         this.waits?.room.followFallback(this.fallback);
         return this.fallback;
-      },
-      instances: count,
-      failed,
-      onRulesChanged: (listener) => this.onRulesChanged.push(listener),
-    };
-    this.store = store.shared ? parts.layers!(store, pipeline) : store;
+      };
+      const changed = (): void => this.waits?.room.wakeAll();
+      this.pipeline = new parts.pipeline!(
+        { ...options, openFallback: opened },
+        store.shared,
+        keys,
+        events,
+        changed,
+      );
+    }
+    this.store = this.pipeline?.store ?? store;
     this.adjust = async (adjustments) => {
       try {
         return await this.store.adjust(adjustments);
       } catch (error) {
-        failed(error, 'refund'); // a store of the application
+        events.storeFailed(error, 'refund'); // a store of the application
         return [];
       }
     };
     if (parts.waits) this.open(parts.waits);
-    const unwatched = store.shared?.watch((change) => {
-      this.events.storeChanged(change);
-      this.waits?.room.wakeAll();
-    });
-    const unheard = store.shared?.watchHeartbeats?.({ lostData: (server) => events.dataLost(server) });
-    this.unwatch = () => {
-      unwatched?.();
-      unheard?.();
-    };
-    this.instances.start();
-    if (!options.awaitsReady) void this.instances.beat();
+    if (!options.awaitsReady) void this.pipeline?.instances.beat();
   }
 
   /**
@@ -237,7 +203,7 @@ export class Engine {
       [...new Set(this.samples.values())].flatMap((rule) => rule.hits(subject));
     await this.opening;
     await this.base.shared?.ready(trial);
-    void this.instances.beat();
+    void this.pipeline?.instances.beat();
   }
 
   /** Refunds prefetched permits, and stops renewals and heartbeats. It does not close the store. */
@@ -257,7 +223,7 @@ export class Engine {
    * Lets waiting requests follow the limits that their rules have now.
    */
   rulesChanged(): void {
-    for (const changed of this.onRulesChanged) changed();
+    this.pipeline?.rulesChanged();
     this.waits?.room.rulesChanged();
   }
 
@@ -287,9 +253,7 @@ export class Engine {
   private async closeAll(): Promise<void> {
     await this.endWaits();
     this.waits?.leases.close();
-    if (this.store !== this.base) await this.store.close();
-    await this.instances.stop();
-    this.unwatch(); // The store may outlive its limiters.
+    await this.pipeline?.close();
   }
 
   private decideAndEmit(

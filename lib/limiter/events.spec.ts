@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { StoreFault } from '../contracts/store-fault.js';
 import { RateLimitEvents } from './events.js';
+import { ServerStates } from './server-state.js';
 
 const MUTE = 'redis-1:6379';
 const LOST = 'redis-2:6379';
@@ -12,6 +13,7 @@ describe('the servers that fail', () => {
   beforeEach(() => {
     jest.useFakeTimers();
     events = new RateLimitEvents();
+    events.servers = new ServerStates();
   });
   afterEach(() => {
     jest.useRealTimers();
@@ -56,6 +58,7 @@ describe('the servers that fail', () => {
 
 it('an error of a store of the user is the cause of the fault that is emitted', () => {
   const events = new RateLimitEvents();
+  events.servers = new ServerStates();
   const emitted: unknown[] = [];
   events.on('storeError', ({ error }) => emitted.push(error));
   events.on('breaker', ({ error }) => emitted.push(error));

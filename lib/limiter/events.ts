@@ -10,7 +10,7 @@ import type { CompiledRule, RuleHit } from '../rules/compiled-rule.js';
 import { oneOf } from '../rules/rule-fields.js';
 import { subjectForPrograms, type EventSubject, type Subject } from '../rules/subject.js';
 import type { BlockOptions } from './rate-limiter.options.js';
-import { ServerStates } from './server-state.js';
+import type { ServerStates } from './server-state.js';
 
 /** A request was decided. */
 export interface DecisionEvent<Context = unknown> {
@@ -93,6 +93,8 @@ export type RateLimitListener<Name extends keyof RateLimitEventMap, Context = un
   event: RateLimitEventMap<Context>[Name],
 ) => unknown;
 
+const NO_FAULTS: ReadonlyMap<string, StoreFault> = new Map();
+
 const LISTENER_OPTIONS = { only: oneOf('denied') } satisfies Record<string, OptionCheck>;
 
 /**
@@ -111,7 +113,8 @@ export class RateLimitEvents<Context = unknown> {
     threshold: new Set(),
   };
   private readonly ofDenials = new Set<RateLimitListener<'decision', Context>>();
-  private readonly servers = new ServerStates();
+  /** @internal Absent for a store of one process, which always decides. */
+  servers: ServerStates | undefined;
   /**
    * Whether decisions have a listener.
    *
@@ -148,7 +151,7 @@ export class RateLimitEvents<Context = unknown> {
 
   /** The servers whose circuit breaker is open: the last error by address. */
   get openCircuits(): ReadonlyMap<string, StoreFault> {
-    return this.servers.faults(({ open }) => open);
+    return this.servers?.faults(({ open }) => open) ?? NO_FAULTS;
   }
 
   /**
@@ -156,12 +159,12 @@ export class RateLimitEvents<Context = unknown> {
    * A server whose circuit breaker has closed since is not among them, unless the breaker is flapping.
    */
   get faults(): ReadonlyMap<string, StoreFault> {
-    return this.servers.faults(({ fault }) => fault);
+    return this.servers?.faults(({ fault }) => fault) ?? NO_FAULTS;
   }
 
   /** Whether the circuit breaker of a server is flapping: it opened three times, each within ten seconds of the last. */
   isFlapping(server: string): boolean {
-    return this.servers.isFlapping(server);
+    return this.servers?.isFlapping(server) === true;
   }
 
   /**
@@ -205,17 +208,14 @@ export class RateLimitEvents<Context = unknown> {
   /** @internal */
   storeFailed(error: unknown, call: StoreCall): void {
     const fault = storeFaultOf(error);
-    if (call === 'decision') this.servers.of(fault.server).failed(fault);
+    if (call === 'decision') this.servers?.of(fault.server).failed(fault);
     this.emit('storeError', { error: fault, call });
   }
 
   /** @internal */
   storeChanged({ server, error }: StoreChange): void {
-    const state = this.servers.of(server);
-    const wasOpen = state.open !== undefined;
     const fault = error === undefined ? undefined : storeFaultOf(error);
-    if (fault) state.opened(fault);
-    else state.closed();
+    const wasOpen = this.servers?.of(server).changed(fault);
     if (fault && wasOpen) return;
     this.emit('breaker', { state: fault ? 'open' : 'closed', server, error: fault });
   }

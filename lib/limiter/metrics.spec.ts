@@ -12,6 +12,7 @@ import { MemoryStore, type Decision, type Rule } from '../index.js';
 import { RateLimiter } from '../limiter.js';
 import { type Meter, recordMetrics } from './metrics.js';
 import { RateLimitEvents } from './events.js';
+import { ServerStates } from './server-state.js';
 
 const LOGIN: Rule = { name: 'login', algorithm: 'fixed-window', limit: 2, window: '1m' };
 const WATCHED: Rule = { ...LOGIN, name: 'watched', limit: 1, mode: 'shadow' };
@@ -27,6 +28,7 @@ describe('recordMetrics', () => {
     const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 });
     provider = new MeterProvider({ readers: [reader] });
     events = new RateLimitEvents();
+    events.servers = new ServerStates();
     stop = recordMetrics(events, provider.getMeter('test'));
   });
 

@@ -1,49 +1,72 @@
-import type { Fallback } from '../contracts/decision.js';
-import type { StoreCall } from '../contracts/store-fault.js';
-import type { Layer, Store } from '../contracts/store.js';
-import type { BaseStore } from '../contracts/base-store.js';
+import type { Store } from '../contracts/store.js';
+import type { SharedStore } from '../contracts/base-store.js';
 import { DenyCache } from '../layers/deny-cache/deny-cache.js';
 import { FallbackLayer } from '../layers/fallback/fallback.js';
-import type { Instances } from '../layers/fallback/instances.js';
+import { Instances } from '../layers/fallback/instances.js';
 import { LocalLimits } from '../layers/fallback/local-limits.js';
 import { PrefetchLayer } from '../layers/prefetch/prefetch.js';
 import type { RuleHit } from '../rules/compiled-rule.js';
+import type { Keys } from '../rules/keys.js';
+import type { RateLimitEvents } from './events.js';
+import type { EngineOptions } from './rate-limiter.options.js';
+import { ServerStates } from './server-state.js';
 
-export interface PipelineOptions {
-  readonly prefix: string;
-  readonly onStoreError: Fallback;
-  /** Whether denials are cached in the process. */
-  readonly denyCache: boolean;
-  /** Creates the store of `onStoreError: 'local'`. */
-  readonly openFallback: () => BaseStore;
+/** A store that processes share inside its layers, with the heartbeats of this process and the reports of the servers. */
+export class Pipeline {
+  /** The store inside its layers: the deny cache is entered first. */
+  readonly store: Store<RuleHit>;
   readonly instances: Instances;
-  /** Registers a listener that is called when rules have changed. */
-  readonly onRulesChanged: (listener: () => void) => void;
-  /** Called with each error of the store. */
-  readonly failed: (error: unknown, call: Exclude<StoreCall, 'heartbeat'>) => void;
-}
+  private readonly prefetch: PrefetchLayer;
+  private readonly ends: readonly ((() => void) | undefined)[];
 
-/** Returns a shared store inside its layers. */
-export function pipelineOf(store: BaseStore, options: PipelineOptions): Store<RuleHit> {
-  const { stopwatch } = store;
-  const shared = store.shared!;
-  const { prefix, onStoreError, openFallback, instances, failed, onRulesChanged } = options;
-  const { timeout } = shared;
-  const local = new LocalLimits(openFallback, () => instances.count);
-  const fallback: Layer<RuleHit> = (next) =>
-    new FallbackLayer(next, { onStoreError, local, timeout, failed });
-  const prefetch: Layer<RuleHit> = (next) => {
-    const layer = new PrefetchLayer(next, { shared, stopwatch, prefix });
-    onRulesChanged(() => layer.giveBack());
-    return layer;
-  };
-  const denyCache: Layer<RuleHit> = (next) => new DenyCache(next, { shared, stopwatch, prefix });
-  return options.denyCache
-    ? compose(denyCache, prefetch, fallback)(store)
-    : compose(prefetch, fallback)(store);
-}
+  /** @param changed called when a server becomes unavailable, or available again */
+  constructor(
+    {
+      store,
+      onStoreError = 'local',
+      instances = 1,
+      application,
+      openFallback,
+      denyCache = true,
+    }: EngineOptions,
+    shared: SharedStore,
+    keys: Keys,
+    events: RateLimitEvents,
+    changed: () => void,
+  ) {
+    events.servers = new ServerStates();
+    const heartbeat = { instance: keys.instance, application };
+    this.instances = new Instances(shared, keys.shared('instances'), heartbeat, instances, (error) => {
+      // While a circuit breaker is open, a failed heartbeat is not reported again.
+      if (events.openCircuits.size === 0) events.storeFailed(error, 'heartbeat');
+    });
+    const fallback = new FallbackLayer(store, {
+      onStoreError,
+      local: new LocalLimits(openFallback, () => this.instances.count),
+      timeout: shared.timeout,
+      failed: (error, call) => events.storeFailed(error, call),
+    });
+    const caching = { shared, stopwatch: store.stopwatch, prefix: keys.prefix };
+    this.prefetch = new PrefetchLayer(fallback, caching);
+    this.store = denyCache ? new DenyCache(this.prefetch, caching) : this.prefetch;
+    this.ends = [
+      shared.watch((change) => {
+        events.storeChanged(change);
+        changed();
+      }),
+      shared.watchHeartbeats?.({ lostData: (server) => events.dataLost(server) }),
+    ];
+    this.instances.start();
+  }
 
-/** Composes layers into one; the first is the outermost. */
-function compose(...layers: readonly Layer<RuleHit>[]): Layer<RuleHit> {
-  return (store) => layers.reduceRight((next, layer) => layer(next), store);
+  rulesChanged(): void {
+    this.prefetch.giveBack();
+  }
+
+  /** Refunds prefetched permits, and stops heartbeats and reports: the store may outlive its limiters. */
+  async close(): Promise<void> {
+    await this.store.close();
+    await this.instances.stop();
+    for (const end of this.ends) end?.();
+  }
 }

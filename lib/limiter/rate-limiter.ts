@@ -73,7 +73,7 @@ export class RateLimiter {
   /** @internal */
   readonly engine: Engine;
   private readonly resolver: Resolver;
-  private readonly isShared: boolean;
+  private readonly leastInstances: number;
   /**
    * The rules that are objects.
    *
@@ -92,7 +92,7 @@ export class RateLimiter {
   constructor(options: RateLimiterOptions, resolver?: Resolver) {
     const { fallback, ...others } = readOptions('RateLimiter', options, LIMITER_OPTIONS);
     this.resolver = resolver ?? plainResolver();
-    this.isShared = options.store.shared !== null;
+    this.leastInstances = others.instances ?? 1;
     // The log of an application states the fallbacks of its rules, which are known only when it is ready.
     const awaitsReady = resolver !== undefined;
     this.engine = new Engine({ ...others, awaitsReady, openFallback: () => fallback ?? new MemoryStore() });
@@ -268,7 +268,7 @@ export class RateLimiter {
    * second for the first connection. Events and `RateLimitHealth` report failures.
    */
   async ready(): Promise<void> {
-    if (this.isShared) this.plain.hits(TRIAL, 'ready'); // Adds its algorithm to the trial of the store.
+    if (this.engine.pipeline) this.plain.hits(TRIAL, 'ready'); // Adds its algorithm to the trial of the store.
     await this.engine.ready();
   }
 
@@ -284,12 +284,12 @@ export class RateLimiter {
 
   /** Number of processes that share the limits: the last count, at least `instances`. */
   get instanceCount(): number {
-    return this.engine.instances.count;
+    return this.engine.pipeline?.instances.count ?? this.leastInstances;
   }
 
   /** The error of the last heartbeat, with which `instanceCount` may be out of date; `undefined` if it succeeded. */
   get instanceCountError(): unknown {
-    return this.engine.instances.error;
+    return this.engine.pipeline?.instances.error;
   }
 
   /** Refunds prefetched permits, and stops renewals and heartbeats. It does not close the store. */

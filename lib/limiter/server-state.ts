@@ -13,15 +13,18 @@ class ServerState {
   private closedAt = -Infinity;
   private openings = 0;
 
-  opened(fault: StoreFault): void {
-    if (!this.open) this.openings = isRecent(this.closedAt) ? this.openings + 1 : 1;
+  /** Takes over the state of its breaker: the fault for which it is open. Returns whether it was open before. */
+  changed(fault: StoreFault | undefined): boolean {
+    const wasOpen = this.open !== undefined;
+    if (fault && !wasOpen) this.openings = isRecent(this.closedAt) ? this.openings + 1 : 1;
+    if (!fault) this.closed();
     this.open = fault;
+    return wasOpen;
   }
 
-  closed(): void {
+  private closed(): void {
     this.closedAt = performance.now();
     this.failure = this.open && this.openings >= FLAPS ? { fault: this.open, at: this.closedAt } : undefined;
-    this.open = undefined;
   }
 
   failed(fault: StoreFault): void {

@@ -1,4 +1,4 @@
-import { hasFlags } from '../contracts/options.js';
+import { hasFlags, type OptionCheck } from '../contracts/options.js';
 
 /** Every code of a warning. docs/warnings.md has a section for each. */
 export const WARNING_CODES = [
@@ -50,10 +50,8 @@ export type WarningCode = (typeof WARNING_CODES)[number];
 /** Warnings to log: all (`true`), none (`false`), or by code. Codes that are not in the object are logged. */
 export type WarningsOption = boolean | Readonly<Partial<Record<WarningCode, boolean | undefined>>>;
 
-/** The allowed values of `warnings` in the module's options, in words for a message. */
-export const WARNINGS_ALLOWED = `true, false, or an object of these codes with true or false: ${WARNING_CODES.join(', ')}`;
-
-/** Whether a value is a valid `warnings` option. */
-export function isWarningsOption(value: unknown): boolean {
-  return typeof value === 'boolean' || hasFlags(value, WARNING_CODES);
-}
+/** The check of `warnings` in the module's options. */
+export const WARNINGS: OptionCheck = {
+  allowed: `true, false, or an object of these codes with true or false: ${WARNING_CODES.join(', ')}`,
+  accepts: (value) => typeof value === 'boolean' || hasFlags(value, WARNING_CODES),
+};

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { LogLines } from '../../test/support/log-lines.js';
-import { isWarningsOption, type WarningsOption } from './warning-codes.js';
+import { WARNINGS, type WarningsOption } from './warning-codes.js';
 import { Warnings } from './warnings.js';
 
 let logs: LogLines;
@@ -55,13 +55,13 @@ describe('a warning', () => {
 
 describe('the option `warnings`', () => {
   it.each([true, false, {}, { RL_LARGE_LOG: false }, { RL_LARGE_LOG: undefined }])('may be %j', (option) => {
-    expect(isWarningsOption(option)).toBe(true);
+    expect(WARNINGS.accepts(option)).toBe(true);
   });
 
   it.each([null, 'RL_LARGE_LOG', ['RL_LARGE_LOG'], { RL_LARGE: false }, { RL_LARGE_LOG: 'no' }, 0])(
     'stops the application when it is %j, which would turn nothing off',
     (option) => {
-      expect(isWarningsOption(option)).toBe(false);
+      expect(WARNINGS.accepts(option)).toBe(false);
     },
   );
 });

@@ -3,6 +3,7 @@ import { PrometheusExporter, PrometheusSerializer } from '@opentelemetry/exporte
 import { MeterProvider } from '@opentelemetry/sdk-metrics';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { RateLimitEvents } from '../../lib/limiter/events.js';
+import { ServerStates } from '../../lib/limiter/server-state.js';
 import { StoreFault } from '../../lib/contracts/store-fault.js';
 import { recordMetrics, type Decision, type RuleDecision } from '../../lib/index.js';
 import { pathOf } from '../readme/code-blocks.js';
@@ -26,6 +27,7 @@ async function published(): Promise<string> {
   const exporter = new PrometheusExporter({ preventServerStart: true });
   const provider = new MeterProvider({ readers: [exporter] });
   const events = new RateLimitEvents();
+  events.servers = new ServerStates();
   recordMetrics(events, provider.getMeter('rate-limit'));
   const sources = ['redis', 'memory', 'cache', 'fallback'] as const;
   for (const source of sources) {

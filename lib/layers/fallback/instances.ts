@@ -29,7 +29,7 @@ export class Instances {
    * @param failed called with the error of each failed heartbeat
    */
   constructor(
-    private readonly store: SharedStore | null,
+    private readonly store: SharedStore,
     private readonly key: string,
     private readonly process: Pick<Heartbeat, 'instance' | 'application'>,
     private readonly least: number,
@@ -40,7 +40,7 @@ export class Instances {
 
   /** Starts the timers of the heartbeats. The first interval is short, since processes often start together. */
   start(): void {
-    if (this.timers.length > 0 || !this.store) return;
+    if (this.timers.length > 0) return;
     // The timers must not keep a limiter alive that is dropped without being closed.
     const { timers } = this;
     const self = new WeakRef(this);
@@ -75,7 +75,7 @@ export class Instances {
   }
 
   private async send(duration: number): Promise<number> {
-    return this.store!.heartbeat({ ...this.process, key: this.key, duration });
+    return this.store.heartbeat({ ...this.process, key: this.key, duration });
   }
 }
 

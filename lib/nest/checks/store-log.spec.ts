@@ -4,6 +4,7 @@ import { LogLines } from '../../../test/support/log-lines.js';
 import { StoreFault, type FaultKind } from '../../contracts/store-fault.js';
 import type { StoreChange } from '../../contracts/base-store.js';
 import { RateLimitEvents } from '../../limiter/events.js';
+import { ServerStates } from '../../limiter/server-state.js';
 import { logStore } from './store-log.js';
 
 const logs = new LogLines();
@@ -24,6 +25,7 @@ beforeEach(() => {
     return () => undefined;
   };
   events = new RateLimitEvents();
+  events.servers = new ServerStates();
   logStore({ watch }, events, () => 'requests are allowed');
 });
 afterAll(() => Logger.overrideLogger(new Logger()));

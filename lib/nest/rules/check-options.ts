@@ -20,7 +20,6 @@ import { PREFIX } from '../../rules/keys.js';
 import { HEADER_STYLES, headerStyleConflict, type HeaderStyle } from '../../http/headers.js';
 import type { RateLimitModuleOptions } from '../rate-limit.options.js';
 import { TRANSPORT_NAMES, type TransportName } from './route-rule.js';
-import { isWarningsOption, WARNINGS_ALLOWED } from '../warning-codes.js';
 
 const REDIS_PLACE = 'write redis: "redis://host:6379", or a client of ioredis';
 
@@ -89,7 +88,12 @@ const RULES: OptionCheck = {
 const isHeaders = (value: unknown): boolean =>
   value === false || [value].flat().every((style) => HEADER_STYLES.includes(style as HeaderStyle));
 
-/** The check of `redis` is loaded if the option is set. */
+/** The checks that are loaded if their options are set. */
+const LOADED: Readonly<Record<string, () => Promise<OptionCheck>>> = {
+  redis: async () => (await import('../../stores/redis/redis-option.js')).REDIS,
+  warnings: async () => (await import('../warning-codes.js')).WARNINGS,
+};
+
 const UNCHECKED: OptionCheck = { allowed: 'any value', accepts: () => true };
 
 const CHECKS: Readonly<Record<keyof RateLimitModuleOptions, OptionCheck>> = {
@@ -134,7 +138,7 @@ const CHECKS: Readonly<Record<keyof RateLimitModuleOptions, OptionCheck>> = {
   timeout: MILLISECONDS,
   functions: FLAG,
   maxKeys: FROM_ONE,
-  warnings: { allowed: WARNINGS_ALLOWED, accepts: isWarningsOption },
+  warnings: UNCHECKED,
 };
 
 /** The options that Nest needs before a factory runs. */
@@ -150,9 +154,9 @@ export async function optionProblems(options: unknown): Promise<string[]> {
   if (!isFields(options)) return [problem('the options of RateLimitModule', options, 'an object')];
   const spread = spreadProblem(options);
   if (spread !== undefined) return [spread];
-  const redis =
-    options['redis'] === undefined ? UNCHECKED : (await import('../../stores/redis/redis-option.js')).REDIS;
-  const checks: OptionChecks = { ...CHECKS, redis };
+  const checks: Record<string, OptionCheck> = { ...CHECKS };
+  for (const [name, load] of Object.entries(LOADED))
+    if (options[name] !== undefined) checks[name] = await load();
   const problems = Object.entries(options).flatMap(([name, value]) => {
     const check = Object.hasOwn(checks, name) ? checks[name] : undefined;
     if (Object.hasOwn(EXTRAS, name))

@@ -1,14 +1,14 @@
 import { loadAlgorithms } from '../../rules/rule-fields.js';
 import type { SharedStore } from '../../contracts/base-store.js';
 import { parts } from '../../limiter/parts.js';
-import { pipelineOf } from '../../limiter/pipeline.js';
+import { Pipeline } from '../../limiter/pipeline.js';
 import { logStore, warnOfClocks, warnOfHeartbeats } from '../checks/store-log.js';
 import type { RateLimitModuleOptions } from '../rate-limit.options.js';
 import type { RateLimitService } from '../rate-limit.service.js';
 import { describeFallbacks } from '../rules/rule-fallbacks.js';
 import type { Warnings } from '../warnings.js';
 
-parts.layers = pipelineOf;
+parts.pipeline = Pipeline;
 
 /** Logs what happens to a store that processes share. Its trial at start needs one more algorithm. */
 export async function watch(
