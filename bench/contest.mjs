@@ -53,12 +53,13 @@ function quietRounds(measured) {
 /** Creates the contestant, warms it up, and measures it. */
 async function measure(setting, round) {
   const { open, server, subjects, ms, passes = 1, once = false } = setting;
+  // Before the warm-up, since a collection without decisions in flight also discards the code compiled for their objects.
+  collectGarbage();
   const contestant = await open(setting);
   try {
     const run = contestant.drive ?? ((load) => drive(contestant, load));
     const atLeast = once && round > 0 ? 0 : subjects.length * passes;
-    await run({ ...setting, ms: ms / 5, atLeast, allowed: undefined });
-    collectGarbage(); // Collects the garbage of the previous contestant.
+    await run({ ...setting, ms: ms / 2, atLeast, allowed: undefined });
     const before = await usedBy(server);
     const figures = await run(setting);
     const after = await usedBy(server);
