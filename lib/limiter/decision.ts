@@ -1,6 +1,5 @@
 import { adjustmentOf, type Adjustment, type Hit, type HitResult } from '../contracts/store.js';
 import {
-  checkDecision,
   compareStrictness,
   type Decision,
   type DecisionSource,
@@ -9,11 +8,8 @@ import {
 } from '../contracts/decision.js';
 import type { SharePart } from '../contracts/algorithm.js';
 import type { RuleHit } from '../rules/compiled-rule.js';
-import { readOptions } from '../contracts/options.js';
-import { rejectValue } from '../contracts/rate-limit-config.error.js';
 import { denialIds } from './denial-id.js';
-import { checkNames } from './operation.js';
-import { REFUND_OPTIONS, type RefundOptions } from './rate-limiter.options.js';
+import type { RefundOptions } from './rate-limiter.options.js';
 
 /** The charges of a decision that are not refunded, settled or held yet. */
 export class Charge {
@@ -197,40 +193,12 @@ function longestDelay(decisions: readonly RuleDecision[]): number {
   return longest;
 }
 
-/**
- * Returns the refunds of the permits that a decision charged, once.
- *
- * @throws RateLimitConfigError if the decision is not one of a limiter, or an option is invalid
- */
+/** Returns the refunds of the permits that a decision charged, once: of all its rules, or of those with some names. */
 export function refundsOf(
   decision: Decision,
-  options: RefundOptions | undefined,
-  knows = (_name: string): boolean => false,
+  { onlyLast = false, rules }: RefundOptions = {},
 ): readonly Adjustment[] {
-  checkCharged(decision);
-  const { onlyLast = false, rules } = readOptions('refund', options, REFUND_OPTIONS);
-  const names = decision.decisions.map(({ rule }) => rule);
-  if (rules)
-    checkNames(
-      'refund',
-      rules.filter((name) => !knows(name)),
-      names,
-    );
   const isMeant = (hit: Hit, index: number): boolean =>
-    isPaid(hit) && (rules === undefined || rules.includes(names[index]!));
+    isPaid(hit) && (rules?.includes(decision.decisions[index]!.rule) ?? true);
   return DecidedHit.chargeOf(decision)?.take(onlyLast ? 'refund-last' : 'refund', isMeant) ?? [];
-}
-
-/**
- * @throws RateLimitConfigError if the decision was allowed and its charge is unknown: a copy, or an object of
- *   another origin
- */
-function checkCharged(decision: unknown): void {
-  const given = checkDecision(decision);
-  if (given instanceof DecidedHit || !given.allowed) return;
-  rejectValue(
-    'decision',
-    given,
-    'the object that the limiter returned, since a copy does not have its charge',
-  );
 }

@@ -6,6 +6,8 @@ import type { BaseStore } from '../contracts/base-store.js';
 import type { MaybePromise } from '../contracts/thenable.js';
 import type { CompiledRule, RuleHit } from '../rules/compiled-rule.js';
 import type { KeyedRule } from '../rules/keyed-rule.js';
+import { compileRule } from '../rules/compile-rule.js';
+import type { AnyRule } from '../rules/rule.js';
 import { Keys } from '../rules/keys.js';
 import type { Adjusts } from './abandoned-requests.js';
 import { isPaid, DecidedHit, decisionOf, refundsOf } from './decision.js';
@@ -115,16 +117,10 @@ export class Engine {
   /**
    * Refunds the permits that a decision charged, once. A charge that has expired is not refunded.
    *
-   * @param knows whether a name that the decision does not contain is that of a rule
    * @returns whether anything was refunded
-   * @throws RateLimitConfigError if the decision is not one of a limiter, or an option is invalid
    */
-  async refund(
-    decision: Decision,
-    options?: RefundOptions,
-    knows?: (name: string) => boolean,
-  ): Promise<boolean> {
-    const refunds = refundsOf(decision, options, knows);
+  async refund(decision: Decision, options?: RefundOptions): Promise<boolean> {
+    const refunds = refundsOf(decision, options);
     this.events.refunded(() => DecidedHit.hitsOf(decision, refunds), decision);
     return (await this.store.adjust(refunds)).includes(true);
   }
@@ -201,6 +197,7 @@ export class Engine {
   async ready(): Promise<void> {
     const trial = (subject: string): readonly RuleHit[] =>
       [...new Set(this.samples.values())].flatMap((rule) => rule.hits(subject));
+    if (this.pipeline) this.keyed(compileRule(TRIAL)); // Adds its algorithm to the trial of the store.
     await this.opening;
     await this.base.shared?.ready(trial);
     void this.pipeline?.instances.beat();
@@ -273,6 +270,9 @@ export class Engine {
     return decision;
   }
 }
+
+/** A rule for the trial of the store at start: those of programs are not known before their first use. */
+const TRIAL: AnyRule = { name: 'ready', algorithm: 'gcra', limit: 1000, window: '1s' };
 
 /** The request is decided without waiting. */
 const NOW: DecideOptions = {};

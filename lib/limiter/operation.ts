@@ -7,8 +7,18 @@ import {
   type CostByRule,
 } from '../rules/compiled-rule.js';
 import { didYouMean } from '../contracts/nearest.js';
-import { readOptions } from '../contracts/options.js';
-import { CONSUME_OPTIONS, type ConsumeOptions, type ReserveOptions } from './rate-limiter.options.js';
+import { isFields } from '../contracts/fields.js';
+import {
+  converted,
+  durationOption,
+  FLAG,
+  readCount,
+  readOptions,
+  refusal,
+  type OptionCheck,
+} from '../contracts/options.js';
+import { RULE_FIELDS } from '../rules/rule-fields.js';
+import type { ConsumeOptions, RefundOptions, ReserveOptions, WaitOptions } from './rate-limiter.options.js';
 
 /** The operations of a limiter that take rules. */
 export type Operation = 'consume' | 'reserve' | 'hold' | 'acquire' | 'peek' | 'block' | 'reset';
@@ -67,6 +77,65 @@ export function checkOperation(operation: keyof typeof KINDS, hits: readonly Rul
   rejectConfig(`${call} needs ${kind.needs}, but ${used}; use ${kind.instead}`);
 }
 
+/** The check of permits, or of permits by rule name. */
+export const COSTS: OptionCheck = {
+  allowed: `${RULE_FIELDS.cost.allowed}, or an object with such integers by rule name`,
+  accepts: (value) =>
+    isNamed(value) ? Object.values(value).every(isCostOrUnset) : RULE_FIELDS.cost.accepts(value),
+  read: (value) => (isNamed(value) ? converted(value, readCount) : readCount(value)),
+  problems: (value, path) =>
+    isNamed(value)
+      ? Object.entries(value).flatMap(([name, cost]) =>
+          isCostOrUnset(cost) ? [] : [refusal(`${path}.${name}`, cost, RULE_FIELDS.cost)],
+        )
+      : [refusal(path, value, COSTS)],
+};
+
+/** The checks of the options of `consume` and `peek`. */
+const CONSUME_OPTIONS = { cost: COSTS } satisfies Record<keyof ConsumeOptions, OptionCheck>;
+
+/** Whether a value is an object that names at least one rule. */
+function isNamed(value: unknown): value is Readonly<Record<string, unknown>> {
+  return isFields(value) && Object.keys(value).length > 0;
+}
+
+function isCostOrUnset(value: unknown): boolean {
+  return value === undefined || RULE_FIELDS.cost.accepts(value);
+}
+
+/** The check of the longest wait of an operation. */
+const MAX_WAIT: OptionCheck = {
+  ...durationOption,
+  allowed: `"0s", or ${durationOption.allowed}`,
+  accepts: (value) => value === '0s' || value === '0ms' || durationOption.accepts(value),
+};
+
+/** The checks of the options of `reserve`. */
+export const RESERVE_OPTIONS = {
+  cost: COSTS,
+  settles: { ...RULE_FIELDS.name, allowed: 'the name of one of the rules' },
+  maxWait: MAX_WAIT,
+} satisfies Record<keyof ReserveOptions, OptionCheck>;
+
+/** The checks of the options of `acquire` and `hold`. */
+export const WAIT_OPTIONS = {
+  cost: RULE_FIELDS.cost,
+  maxWait: MAX_WAIT,
+  signal: {
+    allowed: 'an AbortSignal',
+    accepts: (value) => typeof (value as AbortSignal | null)?.throwIfAborted === 'function',
+  },
+} satisfies Record<keyof WaitOptions, OptionCheck>;
+
+/** The checks of the options of `refund`. */
+export const REFUND_OPTIONS = {
+  onlyLast: FLAG,
+  rules: {
+    allowed: 'a list of names of rules',
+    accepts: (value) => Array.isArray(value) && value.every((name) => typeof name === 'string'),
+  },
+} satisfies Record<keyof RefundOptions, OptionCheck>;
+
 /**
  * Returns the cost in the options of an operation; `undefined` for that of each rule.
  *
@@ -89,6 +158,24 @@ export function checkNames(operation: string, given: readonly string[], known: r
   if (unknown === undefined) return;
   const path = `a rule name in the options of ${operation}`;
   rejectValue(path, unknown, quoted(known), didYouMean(unknown, known));
+}
+
+/**
+ * Checks that it is known which rules a settlement concerns.
+ *
+ * @throws RateLimitConfigError if several rules are reserved without names
+ */
+export function checkReserved(names: readonly string[], cost: Cost = 1, settles?: string): void {
+  if (settles !== undefined) {
+    checkNames('reserve', [settles], names);
+    return;
+  }
+  if (typeof cost === 'object' || names.length === 1) return;
+  const first = quoted(names.slice(0, 1));
+  rejectConfig(
+    `reserve() of ${quoted(names)} needs to know which rule is settled; ` +
+      `write cost by rule name, such as { ${first}: ${cost} }, or settles: ${first}`,
+  );
 }
 
 /** A rule, or several rules that are decided together, all or nothing. */

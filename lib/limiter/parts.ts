@@ -5,4 +5,7 @@ import type { Waits } from './waits.js';
  * The code that not every application loads: the pipeline is set before the first limiter whose store is shared; what is not set
  * of the others is loaded when it is needed.
  */
-export const parts: { pipeline?: typeof Pipeline; waits?: typeof Waits } = {};
+export const parts: {
+  pipeline?: typeof Pipeline;
+  waits?: typeof Waits;
+} = {};

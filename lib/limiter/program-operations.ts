@@ -1,123 +1,241 @@
-import type { Decision } from '../contracts/decision.js';
-import { parseDuration, type Duration } from '../contracts/duration.js';
-import { durationOption, readOptions, type OptionCheck } from '../contracts/options.js';
-import { quoted, rejectConfig } from '../contracts/rate-limit-config.error.js';
-import type { Cost, RuleHit } from '../rules/compiled-rule.js';
-import { RULE_FIELDS } from '../rules/rule-fields.js';
+import { checkDecision, type Decision, type RuleDecision } from '../contracts/decision.js';
+import { DURATION_ALLOWED, durationFix, parseDuration, type Duration } from '../contracts/duration.js';
+import { AUTHORSHIP, readOptions } from '../contracts/options.js';
+import { ifValid, rejectConfig, rejectValue } from '../contracts/rate-limit-config.error.js';
+import type { Cost, CompiledRule, RuleHit } from '../rules/compiled-rule.js';
+import { checkTogether, RuleCache } from '../rules/rule-cache.js';
+import type { AnyRule } from '../rules/rule.js';
+import type { SubjectValue } from '../rules/subject.js';
+import { DecidedHit } from './decision.js';
 import type { Engine } from './engine.js';
-import { checkNames, checkOperation, namesOf, type MistakeLog } from './operation.js';
+import {
+  checkNames,
+  checkOperation,
+  checkReserved,
+  costOf,
+  namesOf,
+  REFUND_OPTIONS,
+  RESERVE_OPTIONS,
+  WAIT_OPTIONS,
+  type MistakeLog,
+  type Operation,
+  type Rules,
+} from './operation.js';
 import type { Permit } from './permit.js';
-import { COSTS, type ReserveOptions, type WaitOptions } from './rate-limiter.options.js';
+import { confirmed } from './rate-limit-store.error.js';
+import type {
+  BlockOptions,
+  ConsumeOptions,
+  RefundOptions,
+  ReserveOptions,
+  WaitOptions,
+} from './rate-limiter.options.js';
 import { Reservation } from './reservation.js';
 import { LONGEST_WAIT_MS, maxWaitOf } from './wait.js';
 
-/** The check of the longest wait of an operation. */
-const MAX_WAIT: OptionCheck = {
-  ...durationOption,
-  allowed: `"0s", or ${durationOption.allowed}`,
-  accepts: (value) => value === '0s' || value === '0ms' || durationOption.accepts(value),
-};
-
-/** The checks of the options of `reserve`. */
-const RESERVE_OPTIONS = {
-  cost: COSTS,
-  settles: { ...RULE_FIELDS.name, allowed: 'the name of one of the rules' },
-  maxWait: MAX_WAIT,
-} satisfies Record<keyof ReserveOptions, OptionCheck>;
-
-/**
- * Reserves permits, as `reserve` of a limiter.
- *
- * @param hitsOf returns the hits of its rules
- */
-export async function reserve(
-  engine: Engine,
-  log: MistakeLog,
-  options: ReserveOptions | undefined,
-  hitsOf: (cost: Cost | undefined) => readonly RuleHit[],
-): Promise<Reservation> {
-  const { cost: given, settles, maxWait } = readOptions('reserve', options, RESERVE_OPTIONS);
-  const cost = typeof given === 'number' && settles !== undefined ? { [settles]: given } : given;
-  const hits = hitsOf(cost);
-  checkReserved(namesOf(hits), cost, settles);
-  const maxWaitMs = millisecondsOf(maxWait) ?? 0;
-  const isScheduled = maxWaitMs > 0;
-  if (isScheduled) checkOperation('reserve() with maxWait', hits);
-  const decision = await engine.decide(hits, isScheduled ? { maxWait: maxWaitOf(maxWaitMs) } : undefined);
-  return new Reservation(decision, engine, log, { hits, settles, isScheduled });
+/** How a limiter finds the rules that programs pass, and reports their mistakes. */
+export interface Resolver extends MistakeLog {
+  /**
+   * Returns the hits of a subject on rules.
+   *
+   * @param plain resolves rules that are objects
+   * @param window the window of the counters to reset, of a rule whose window is a function
+   */
+  readonly hits: (
+    operation: Operation,
+    rules: Rules<AnyRule>,
+    subject: SubjectValue,
+    cost: Cost | undefined,
+    plain: RuleCache,
+    window?: Duration,
+  ) => readonly RuleHit[];
+  /** Whether there is a rule of this name, which may not apply to a client. */
+  readonly knows: (name: string) => boolean;
+  /** Called once with each rule object. */
+  readonly compiled: (rule: AnyRule, compiled: CompiledRule) => void;
+  /** Loads the algorithms of rules; `undefined` if they are loaded. */
+  readonly load: (rules: unknown) => Promise<void> | undefined;
 }
 
-/**
- * Checks that it is known which rules a settlement concerns.
- *
- * @throws RateLimitConfigError if several rules are reserved without names
- */
-function checkReserved(names: readonly string[], cost: Cost = 1, settles?: string): void {
-  if (settles !== undefined) {
-    checkNames('reserve', [settles], names);
-    return;
+/** The operations of programs, as the methods of a limiter describe them. */
+export class ProgramOperations {
+  /** The rules that are objects. */
+  private readonly plain = new RuleCache((compiled, rule) => {
+    this.resolver.compiled(rule, compiled);
+    return this.engine.keyed(compiled);
+  });
+
+  constructor(
+    private readonly engine: Engine,
+    readonly resolver: Resolver = plainResolver(),
+  ) {}
+
+  consume(rules: Rules<AnyRule>, subject: SubjectValue, options?: ConsumeOptions): Promise<Decision> {
+    try {
+      const decision = this.engine.decide(this.hits('consume', rules, subject, costOf('consume', options)));
+      return decision instanceof Promise ? decision : Promise.resolve(decision);
+    } catch (error) {
+      return Promise.reject(error instanceof Error ? error : new Error(String(error)));
+    }
   }
-  if (typeof cost === 'object' || names.length === 1) return;
-  const first = quoted(names.slice(0, 1));
-  rejectConfig(
-    `reserve() of ${quoted(names)} needs to know which rule is settled; ` +
-      `write cost by rule name, such as { ${first}: ${cost} }, or settles: ${first}`,
+
+  async peek(rules: Rules<AnyRule>, subject: SubjectValue, options?: ConsumeOptions): Promise<Decision> {
+    const hits = this.hits('peek', rules, subject, costOf('peek', options));
+    return this.engine.decide(hits, { dryRun: true, peek: true });
+  }
+
+  async reserve(
+    rules: Rules<AnyRule>,
+    subject: SubjectValue,
+    options?: ReserveOptions,
+  ): Promise<Reservation> {
+    const { cost: given, settles, maxWait } = readOptions('reserve', options, RESERVE_OPTIONS);
+    const cost = typeof given === 'number' && settles !== undefined ? { [settles]: given } : given;
+    const hits = this.hits('reserve', rules, subject, cost);
+    checkReserved(namesOf(hits), cost, settles);
+    const maxWaitMs = millisecondsOf(maxWait) ?? 0;
+    const isScheduled = maxWaitMs > 0;
+    if (isScheduled) checkOperation('reserve() with maxWait', hits);
+    const decision = await this.engine.decide(
+      hits,
+      isScheduled ? { maxWait: maxWaitOf(maxWaitMs) } : undefined,
+    );
+    return new Reservation(decision, this.engine, this.resolver, { hits, settles, isScheduled });
+  }
+
+  async acquire(rule: AnyRule, subject: SubjectValue, options?: WaitOptions): Promise<Decision> {
+    const { cost, maxWait, signal } = readOptions('acquire', options, WAIT_OPTIONS);
+    signal?.throwIfAborted();
+    const { engine } = this;
+    const current = (): readonly RuleHit[] => this.hits('acquire', rule, subject, cost);
+    const hits = current();
+    const { queues, maxWaitMs: ofRule = LONGEST_WAIT_MS } = hits[0]!.rule;
+    const maxWaitMs = millisecondsOf(maxWait) ?? ofRule;
+    const waits = !queues || hits.some(({ block }) => block);
+    const decision = waits
+      ? await engine.decideWaiting(hits, { maxWaitMs, signal, current, queues })
+      : await engine.decide(hits, { maxWait: maxWaitOf(maxWaitMs) });
+    if (decision.delayMs > 0) await engine.delay(decision, signal);
+    return decision;
+  }
+
+  async hold(rule: AnyRule, subject: SubjectValue, options?: WaitOptions): Promise<Permit> {
+    const { cost, maxWait, signal } = readOptions('hold', options, WAIT_OPTIONS);
+    const { engine, resolver } = this;
+    const current = (): readonly RuleHit[] => this.hits('hold', rule, subject, cost);
+    const hits = current();
+    const maxWaitMs = millisecondsOf(maxWait) ?? hits[0]!.rule.maxWaitMs ?? 0;
+    if (maxWaitMs === 0) signal?.throwIfAborted();
+    const waiting = hits.map((hit) => ({ ...hit, waits: true }));
+    const decision = await (maxWaitMs === 0
+      ? engine.decide(hits)
+      : engine.decideWaiting(waiting, { maxWaitMs, signal, current }));
+    return engine.permit(decision).watch((message) => resolver.warn('RL_PERMIT_DROPPED', message));
+  }
+
+  async block(
+    rule: AnyRule,
+    subject: SubjectValue,
+    duration: Duration,
+    options?: BlockOptions,
+  ): Promise<void> {
+    const author = readOptions('block', options, AUTHORSHIP);
+    const microseconds = parseDuration(duration);
+    if (microseconds === undefined) {
+      rejectValue('duration', duration, DURATION_ALLOWED, durationFix(duration));
+    }
+    const hits = this.hits('block', rule, subject);
+    const counters = hits.filter((hit) => hit.block && hit.rule.trialOf === undefined);
+    if (counters.length === 0) {
+      const { name } = hits[0]!.rule;
+      rejectConfig(`rule "${name}".block: missing; allowed: a duration, or "manual"`);
+    }
+    await this.blockHits(counters, microseconds);
+    this.engine.events.blocked(counters, microseconds / 1000, author);
+  }
+
+  async blockHits(hits: readonly RuleHit[], microseconds: number): Promise<void> {
+    const { store } = this.engine;
+    await confirmed('block', () => Promise.all(hits.map((each) => store.block(each, microseconds))));
+  }
+
+  async reset(rules: Rules<AnyRule>, subject: SubjectValue, window?: Duration): Promise<boolean> {
+    return this.resetHits(this.resolver.hits('reset', rules, subject, undefined, this.plain, window));
+  }
+
+  async resetHits(hits: readonly RuleHit[]): Promise<boolean> {
+    return (await confirmed('reset', () => this.engine.store.reset(hits))).includes(true);
+  }
+
+  /** Returns what a subject has left under rules by name. If all are meant, those that do not fit the subject are left out. */
+  async usage(
+    names: readonly string[],
+    subject: SubjectValue,
+    areAllMeant: boolean,
+  ): Promise<readonly RuleDecision[]> {
+    const hitsOf = (name: string): readonly RuleHit[] => this.hits('peek', name as never, subject);
+    const hits = names.flatMap((name) => (areAllMeant ? (ifValid(() => hitsOf(name)) ?? []) : hitsOf(name)));
+    if (hits.length === 0) return [];
+    checkTogether(hits);
+    return (await this.engine.decide(hits, { dryRun: true })).decisions;
+  }
+
+  async refund(decision: Decision, options?: RefundOptions): Promise<boolean> {
+    checkCharged(decision);
+    const read = readOptions('refund', options, REFUND_OPTIONS);
+    const unknown = read.rules?.filter((name) => !this.resolver.knows(name)) ?? [];
+    checkNames(
+      'refund',
+      unknown,
+      decision.decisions.map(({ rule }) => rule),
+    );
+    return this.engine.refund(decision, read);
+  }
+
+  /**
+   * @throws RateLimitConfigError if a rule or the cost is invalid, or if the operation does not support the
+   *   algorithm
+   */
+  private hits(
+    operation: Operation,
+    rules: Rules<AnyRule>,
+    subject: SubjectValue,
+    cost?: Cost,
+  ): readonly RuleHit[] {
+    const hits = this.resolver.hits(operation, rules, subject, cost, this.plain);
+    checkOperation(operation, hits);
+    if (typeof cost === 'object') checkNames(operation, Object.keys(cost), namesOf(hits));
+    return hits;
+  }
+}
+
+/** Accepts rules that are objects only, whose algorithms are loaded. */
+function plainResolver(): Resolver {
+  const warned = new Set<string>();
+  return {
+    hits: (_operation, rules, subject, cost, plain) => plain.hits(rules, subject, cost),
+    knows: () => false,
+    compiled: () => undefined,
+    load: () => undefined,
+    warn: (code, message) => {
+      if (!warned.has(code)) process.emitWarning(message, { type: 'RateLimitWarning', code });
+      warned.add(code);
+    },
+  };
+}
+
+/**
+ * @throws RateLimitConfigError if the decision was allowed and its charge is unknown: a copy, or an object of
+ *   another origin
+ */
+function checkCharged(decision: unknown): void {
+  const given = checkDecision(decision);
+  if (given instanceof DecidedHit || !given.allowed) return;
+  rejectValue(
+    'decision',
+    given,
+    'the object that the limiter returned, since a copy does not have its charge',
   );
-}
-
-/** The checks of the options of `acquire` and `hold`. */
-const WAIT_OPTIONS = {
-  cost: RULE_FIELDS.cost,
-  maxWait: MAX_WAIT,
-  signal: {
-    allowed: 'an AbortSignal',
-    accepts: (value) => typeof (value as AbortSignal | null)?.throwIfAborted === 'function',
-  },
-} satisfies Record<keyof WaitOptions, OptionCheck>;
-
-/**
- * Waits for permits and takes them, as `acquire` of a limiter.
- *
- * @param hitsOf returns the hits of its current rule
- */
-export async function acquire(
-  engine: Engine,
-  options: WaitOptions | undefined,
-  hitsOf: (cost: number | undefined) => readonly RuleHit[],
-): Promise<Decision> {
-  const { cost, maxWait, signal } = readOptions('acquire', options, WAIT_OPTIONS);
-  signal?.throwIfAborted();
-  const hits = hitsOf(cost);
-  const { queues, maxWaitMs = LONGEST_WAIT_MS } = hits[0]!.rule;
-  const longestMs = millisecondsOf(maxWait) ?? maxWaitMs;
-  const waits = !queues || hits.some(({ block }) => block);
-  const decision = waits
-    ? await engine.decideWaiting(hits, { maxWaitMs: longestMs, signal, current: () => hitsOf(cost), queues })
-    : await engine.decide(hits, { maxWait: maxWaitOf(longestMs) });
-  if (decision.delayMs > 0) await engine.delay(decision, signal);
-  return decision;
-}
-
-/**
- * Takes permits and holds them, as `hold` of a limiter.
- *
- * @param hitsOf returns the hits of its current rule
- */
-export async function hold(
-  engine: Engine,
-  log: MistakeLog,
-  options: WaitOptions | undefined,
-  hitsOf: (cost: number | undefined) => readonly RuleHit[],
-): Promise<Permit> {
-  const { cost, maxWait, signal } = readOptions('hold', options, WAIT_OPTIONS);
-  const hits = hitsOf(cost);
-  const maxWaitMs = millisecondsOf(maxWait) ?? hits[0]!.rule.maxWaitMs ?? 0;
-  if (maxWaitMs === 0) signal?.throwIfAborted();
-  const waiting = hits.map((hit) => ({ ...hit, waits: true }));
-  const decision = await (maxWaitMs === 0
-    ? engine.decide(hits)
-    : engine.decideWaiting(waiting, { maxWaitMs, signal, current: () => hitsOf(cost) }));
-  return engine.permit(decision).watch((message) => log.warn('RL_PERMIT_DROPPED', message));
 }
 
 /** Returns a longest wait in milliseconds; `undefined` if there is none. */

@@ -1,5 +1,5 @@
 import type { BaseStore } from '../contracts/base-store.js';
-import { converted, readCount, FLAG, FROM_ONE, refusal, type OptionCheck } from '../contracts/options.js';
+import { FLAG, FROM_ONE, type OptionCheck } from '../contracts/options.js';
 import type { Duration } from '../contracts/duration.js';
 import { isFields } from '../contracts/fields.js';
 import type { CostByRule } from '../rules/compiled-rule.js';
@@ -156,38 +156,3 @@ export const LIMITER_OPTIONS = {
   denyCache: FLAG,
   fallback: STORE,
 } satisfies Record<keyof RateLimiterOptions, OptionCheck>;
-
-/** The check of permits, or of permits by rule name. */
-export const COSTS: OptionCheck = {
-  allowed: `${RULE_FIELDS.cost.allowed}, or an object with such integers by rule name`,
-  accepts: (value) =>
-    isNamed(value) ? Object.values(value).every(isCostOrUnset) : RULE_FIELDS.cost.accepts(value),
-  read: (value) => (isNamed(value) ? converted(value, readCount) : readCount(value)),
-  problems: (value, path) =>
-    isNamed(value)
-      ? Object.entries(value).flatMap(([name, cost]) =>
-          isCostOrUnset(cost) ? [] : [refusal(`${path}.${name}`, cost, RULE_FIELDS.cost)],
-        )
-      : [refusal(path, value, COSTS)],
-};
-
-/** The checks of the options of `consume` and `peek`. */
-export const CONSUME_OPTIONS = { cost: COSTS } satisfies Record<keyof ConsumeOptions, OptionCheck>;
-
-/** The checks of the options of `refund`. */
-export const REFUND_OPTIONS = {
-  onlyLast: FLAG,
-  rules: {
-    allowed: 'a list of names of rules',
-    accepts: (value) => Array.isArray(value) && value.every((name) => typeof name === 'string'),
-  },
-} satisfies Record<keyof RefundOptions, OptionCheck>;
-
-/** Whether a value is an object that names at least one rule. */
-function isNamed(value: unknown): value is Readonly<Record<string, unknown>> {
-  return isFields(value) && Object.keys(value).length > 0;
-}
-
-function isCostOrUnset(value: unknown): boolean {
-  return value === undefined || RULE_FIELDS.cost.accepts(value);
-}

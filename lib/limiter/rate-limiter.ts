@@ -1,10 +1,9 @@
 import type { Decision } from '../contracts/decision.js';
-import { AUTHORSHIP, readOptions } from '../contracts/options.js';
-import { DURATION_ALLOWED, durationFix, parseDuration, type Duration } from '../contracts/duration.js';
+import { readOptions } from '../contracts/options.js';
+import type { Duration } from '../contracts/duration.js';
 import { Engine } from './engine.js';
 import type { RateLimitEvents } from './events.js';
 import { MemoryStore } from '../stores/memory/memory.store.js';
-import type { Cost, RuleHit, CompiledRule } from '../rules/compiled-rule.js';
 import type { SubjectValue } from '../rules/subject.js';
 import { LIMITER_OPTIONS } from './rate-limiter.options.js';
 import type {
@@ -14,50 +13,14 @@ import type {
   RefundOptions,
   WaitOptions,
 } from './rate-limiter.options.js';
-import {
-  checkNames,
-  costOf,
-  namesOf,
-  checkOperation,
-  type MistakeLog,
-  type Operation,
-  type ReserveArguments,
-  type RuleNames,
-  type Rules,
-  type SettledCost,
-} from './operation.js';
+import type { ReserveArguments, RuleNames, Rules, SettledCost } from './operation.js';
 import type { Permit } from './permit.js';
-import type * as ProgramOperations from './program-operations.js';
-import { rejectConfig, rejectValue } from '../contracts/rate-limit-config.error.js';
-import { confirmed } from './rate-limit-store.error.js';
+import type { ProgramOperations, Resolver } from './program-operations.js';
 import type { Reservation } from './reservation.js';
-import { RuleCache } from '../rules/rule-cache.js';
 import type { BlockingRule, ConcurrencyRule, Rule, AnyRule } from '../rules/rule.js';
 
-/**
- * A rule for the trial of the store at start, because the rules of programs are not known before their first
- * use.
- */
-const TRIAL: Rule = { name: 'ready', algorithm: 'gcra', limit: 1000, window: '1s' };
-
-/** Absent until the first of these operations. */
-let operations: typeof ProgramOperations | undefined;
-
-/** How a limiter finds the rules that programs pass, and reports their mistakes. */
-export interface Resolver extends MistakeLog {
-  /** Returns the hits of a subject on rules; `plain` resolves rules that are objects. */
-  readonly hits: (
-    operation: Operation,
-    rules: Rules<AnyRule>,
-    subject: SubjectValue,
-    cost: Cost | undefined,
-    plain: RuleCache,
-  ) => readonly RuleHit[];
-  /** Whether there is a rule of this name, which may not apply to a client. */
-  readonly knows: (name: string) => boolean;
-  /** Called once with each rule object. */
-  readonly compiled: (rule: AnyRule, compiled: CompiledRule) => void;
-}
+/** The code of the operations, if `every-part.ts` has set it: otherwise it is loaded with the first one. */
+export const loaded: { operations?: typeof ProgramOperations } = {};
 
 /**
  * Limits requests, jobs or outbound calls without Nest. Several rules in one call are decided all or nothing.
@@ -72,30 +35,25 @@ export interface Resolver extends MistakeLog {
 export class RateLimiter {
   /** @internal */
   readonly engine: Engine;
-  private readonly resolver: Resolver;
   private readonly leastInstances: number;
-  /**
-   * The rules that are objects.
-   *
-   * @internal
-   */
-  protected readonly plain = new RuleCache((compiled, rule) => {
-    this.resolver.compiled(rule, compiled);
-    return this.engine.keyed(compiled);
-  });
+  /** Absent until the first operation, if the constructor was given what loads it. */
+  private operations: ProgramOperations | undefined;
 
   /** @throws RateLimitConfigError if an option is invalid */
   constructor(options: RateLimiterOptions);
   /** @internal */
   // eslint-disable-next-line @typescript-eslint/unified-signatures -- this one is not published
-  constructor(options: RateLimiterOptions, resolver: Resolver);
-  constructor(options: RateLimiterOptions, resolver?: Resolver) {
+  constructor(options: RateLimiterOptions, openResolver: () => Promise<Resolver>);
+  constructor(
+    options: RateLimiterOptions,
+    private readonly openResolver?: () => Promise<Resolver>,
+  ) {
     const { fallback, ...others } = readOptions('RateLimiter', options, LIMITER_OPTIONS);
-    this.resolver = resolver ?? plainResolver();
     this.leastInstances = others.instances ?? 1;
     // The log of an application states the fallbacks of its rules, which are known only when it is ready.
-    const awaitsReady = resolver !== undefined;
+    const awaitsReady = openResolver !== undefined;
     this.engine = new Engine({ ...others, awaitsReady, openFallback: () => fallback ?? new MemoryStore() });
+    if (!openResolver && loaded.operations) this.operations = new loaded.operations(this.engine);
   }
 
   /** Events of this limiter, for logs and metrics. */
@@ -114,27 +72,19 @@ export class RateLimiter {
     subject: SubjectValue,
     options?: ConsumeOptions<Name>,
   ): Promise<Decision> {
-    try {
-      const decision = this.engine.decide(this.hits('consume', rules, subject, costOf('consume', options)));
-      return decision instanceof Promise ? decision : Promise.resolve(decision);
-    } catch (error) {
-      return Promise.reject(error instanceof Error ? error : new Error(String(error)));
-    }
+    return this.run(rules, (operations) => operations.consume(rules, subject, options));
   }
 
   /**
    * Returns the decision that `consume` or `hold` would return now, and changes no state: `remaining` is what the request
    * would leave. `usage` of RateLimitService returns what is left without a request.
    */
-  async peek<Name extends string>(
+  peek<Name extends string>(
     rules: Rules<AnyRule<Name>>,
     subject: SubjectValue,
     options?: ConsumeOptions<Name>,
   ): Promise<Decision> {
-    return this.engine.decide(this.hits('peek', rules, subject, costOf('peek', options)), {
-      dryRun: true,
-      peek: true,
-    });
+    return this.run(rules, (operations) => operations.peek(rules, subject, options));
   }
 
   /**
@@ -153,7 +103,7 @@ export class RateLimiter {
    * const reservation = await limits.reserve(mails, tenant, { maxWait: '1m' });
    * if (reservation.allowed) await queue.add(mail, { delay: reservation.delayMs });
    */
-  async reserve<
+  reserve<
     Name extends string = never,
     Listed extends string = never,
     Settled extends RuleNames<Name, Listed> = never,
@@ -162,8 +112,7 @@ export class RateLimiter {
     subject: SubjectValue,
     ...[options]: ReserveArguments<Name, Listed, Settled>
   ): Promise<Reservation<SettledCost<Name, Listed, Settled>>> {
-    const { reserve } = (operations ??= await import('./program-operations.js'));
-    return reserve(this.engine, this.resolver, options, (cost) => this.hits('reserve', rules, subject, cost));
+    return this.run(rules, (operations) => operations.reserve(rules, subject, options));
   }
 
   /**
@@ -177,9 +126,8 @@ export class RateLimiter {
    * @throws RateLimitConfigError if the rule or an option is invalid
    * @throws the reason of `signal` if it aborts
    */
-  async acquire(rule: Rule, subject: SubjectValue, options?: WaitOptions): Promise<Decision> {
-    const { acquire } = (operations ??= await import('./program-operations.js'));
-    return acquire(this.engine, options, (cost) => this.hits('acquire', rule, subject, cost));
+  acquire(rule: Rule, subject: SubjectValue, options?: WaitOptions): Promise<Decision> {
+    return this.run(rule, (operations) => operations.acquire(rule, subject, options));
   }
 
   /**
@@ -195,9 +143,8 @@ export class RateLimiter {
    * @example
    * await using permit = await limits.hold(reports, user, { maxWait: '10s', signal });
    */
-  async hold(rule: ConcurrencyRule, subject: SubjectValue, options?: WaitOptions): Promise<Permit> {
-    const { hold } = (operations ??= await import('./program-operations.js'));
-    return hold(this.engine, this.resolver, options, (cost) => this.hits('hold', rule, subject, cost));
+  hold(rule: ConcurrencyRule, subject: SubjectValue, options?: WaitOptions): Promise<Permit> {
+    return this.run(rule, (operations) => operations.hold(rule, subject, options));
   }
 
   /**
@@ -210,25 +157,13 @@ export class RateLimiter {
    * @example
    * await limits.block('login', ip, '1h', { by: 'fraud detection', reason: 'stolen cards' });
    */
-  async block(
+  block(
     rule: BlockingRule,
     subject: SubjectValue,
     duration: Duration,
     options?: BlockOptions,
   ): Promise<void> {
-    const author = readOptions('block', options, AUTHORSHIP);
-    const microseconds = parseDuration(duration);
-    if (microseconds === undefined) {
-      rejectValue('duration', duration, DURATION_ALLOWED, durationFix(duration));
-    }
-    const hits = this.hits('block', rule, subject);
-    const counters = hits.filter((hit) => hit.block && hit.rule.trialOf === undefined);
-    if (counters.length === 0) {
-      const { name } = hits[0]!.rule;
-      rejectConfig(`rule "${name}".block: missing; allowed: a duration, or "manual"`);
-    }
-    await this.blockHits(counters, microseconds);
-    this.events.blocked(counters, microseconds / 1000, author);
+    return this.run(rule, (operations) => operations.block(rule, subject, duration, options));
   }
 
   /**
@@ -240,36 +175,16 @@ export class RateLimiter {
    * @throws RateLimitStoreError if Redis did not confirm the reset; it then applies to the fallback of this process
    *   only
    */
-  async reset(rules: Rules<AnyRule>, subject: SubjectValue): Promise<boolean> {
-    return this.resetHits(this.hits('reset', rules, subject));
-  }
-
-  /**
-   * Deletes counters and blocks, as `reset`.
-   *
-   * @internal
-   */
-  async resetHits(hits: readonly RuleHit[]): Promise<boolean> {
-    return (await confirmed('reset', () => this.engine.store.reset(hits))).includes(true);
-  }
-
-  /**
-   * Blocks the subjects of hits, as `block`.
-   *
-   * @internal
-   */
-  async blockHits(hits: readonly RuleHit[], microseconds: number): Promise<void> {
-    const { store } = this.engine;
-    await confirmed('block', () => Promise.all(hits.map((each) => store.block(each, microseconds))));
+  reset(rules: Rules<AnyRule>, subject: SubjectValue): Promise<boolean> {
+    return this.run(rules, (operations) => operations.reset(rules, subject));
   }
 
   /**
    * Waits until every server of the store has decided once, with the rules that are known, or has failed, at most a
    * second for the first connection. Events and `RateLimitHealth` report failures.
    */
-  async ready(): Promise<void> {
-    if (this.engine.pipeline) this.plain.hits(TRIAL, 'ready'); // Adds its algorithm to the trial of the store.
-    await this.engine.ready();
+  ready(): Promise<void> {
+    return this.engine.ready();
   }
 
   /**
@@ -278,8 +193,8 @@ export class RateLimiter {
    * @returns whether anything was refunded
    * @throws RateLimitConfigError if the decision is not one of a limiter, or an option is invalid
    */
-  async refund(decision: Decision, options?: RefundOptions): Promise<boolean> {
-    return this.engine.refund(decision, options, (name) => this.resolver.knows(name));
+  refund(decision: Decision, options?: RefundOptions): Promise<boolean> {
+    return this.run([], (operations) => operations.refund(decision, options));
   }
 
   /** Number of processes that share the limits: the last count, at least `instances`. */
@@ -298,32 +213,23 @@ export class RateLimiter {
   }
 
   /**
-   * @throws RateLimitConfigError if a rule or the cost is invalid, or if the operation does not support the
-   *   algorithm
+   * Runs an operation when its code and the algorithms of its rules are loaded: at once if they are.
+   *
+   * @internal
    */
-  private hits(
-    operation: Operation,
-    rules: Rules<AnyRule>,
-    subject: SubjectValue,
-    cost?: Cost,
-  ): readonly RuleHit[] {
-    const hits = this.resolver.hits(operation, rules, subject, cost, this.plain);
-    checkOperation(operation, hits);
-    if (typeof cost === 'object') checkNames(operation, Object.keys(cost), namesOf(hits));
-    return hits;
+  protected run<Result>(
+    rules: unknown,
+    operate: (operations: ProgramOperations) => Promise<Result>,
+  ): Promise<Result> {
+    const { operations } = this;
+    if (!operations) return this.open().then(() => this.run(rules, operate));
+    const loading = operations.resolver.load(rules);
+    return loading ? loading.then(() => operate(operations)) : operate(operations);
   }
-}
 
-/** Accepts rules that are objects only. */
-function plainResolver(): Resolver {
-  const warned = new Set<string>();
-  return {
-    hits: (_operation, rules, subject, cost, plain) => plain.hits(rules, subject, cost),
-    knows: () => false,
-    compiled: () => undefined,
-    warn: (code, message) => {
-      if (!warned.has(code)) process.emitWarning(message, { type: 'RateLimitWarning', code });
-      warned.add(code);
-    },
-  };
+  private async open(): Promise<void> {
+    const { ProgramOperations: Loaded } = await import('./program-operations.js');
+    const resolver = await this.openResolver?.();
+    this.operations ??= new Loaded(this.engine, resolver);
+  }
 }

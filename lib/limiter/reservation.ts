@@ -5,9 +5,8 @@ import type { MaybePromise } from '../contracts/thenable.js';
 import type { Cost, CostByRule, RuleHit } from '../rules/compiled-rule.js';
 import type { Engine } from './engine.js';
 import type { Held } from './leases.js';
-import { namesOf, type MistakeLog } from './operation.js';
+import { COSTS, namesOf, type MistakeLog } from './operation.js';
 import { reportIfDropped } from './permit.js';
-import { COSTS } from './rate-limiter.options.js';
 import { misnamed, settlementOf } from './settlement.js';
 import { UsageReports } from './usage-reports.js';
 

@@ -12,8 +12,6 @@ import { rejectAny, rejectConfig } from '../contracts/rate-limit-config.error.js
 import { RateLimitEvents } from '../limiter/events.js';
 import { Engine } from '../limiter/engine.js';
 import { RateLimiter } from '../limiter/rate-limiter.js';
-import { ProgramRules } from './programs/program-rules.js';
-import { MemoryStore } from '../stores/memory/memory.store.js';
 import { Guards } from './startup/guards.js';
 import { Warnings } from './warnings.js';
 import { LOADED_LAZILY, WITHOUT_OPTIONS } from './rules/module-arguments.js';
@@ -33,9 +31,8 @@ import { Routes } from './request/routes.js';
 import { TransportLoader } from './request/transport-loader.js';
 import { DeclaredRules } from './rules/declared-rules.js';
 import { RuleTable } from './rules/rule-table.js';
-import { warnOfFullMemory } from './checks/full-memory.js';
 import { SubjectChecks } from './checks/subject-checks.js';
-import { applicationName, createClient, type ClientHolder, createStore } from './startup/create-store.js';
+import { createClient, type ClientHolder, createService, createStore } from './startup/create-store.js';
 import {
   ARGUMENT_PROBLEMS,
   CLIENT_HOLDER,
@@ -51,34 +48,6 @@ import { ROUTING_LIMITER, RoutingLimiter } from './limit-before-routing.js';
 import { METHOD_LIMITER } from './limited-method.js';
 import { InjectedLimiter, ProviderMethods } from './startup/provider-methods.js';
 import { Walk } from './startup/walk.js';
-
-async function createService(
-  store: BaseStore,
-  declared: DeclaredRules,
-  programs: ProgramRules,
-  rules: LiveRules,
-  warnings: Warnings,
-): Promise<RateLimitService> {
-  const options = declared.read;
-  const {
-    prefix = 'rl:',
-    application = applicationName(),
-    onStoreError = 'local',
-    instances = 1,
-    denyCache = true,
-    maxKeys = 100_000,
-  } = options;
-  const fallback = new MemoryStore({ maxKeys });
-  warnOfFullMemory(fallback, 'fallback', warnings);
-  const shared = store instanceof MemoryStore ? undefined : await import('./startup/shared-store.js');
-  const service = new RateLimitService(
-    { store, prefix, application, onStoreError, instances, denyCache, fallback },
-    programs,
-    rules,
-  );
-  await shared?.watch(store.shared, service, { ...options, application, prefix }, warnings);
-  return service;
-}
 
 async function createLiveRules(
   options: RateLimitModuleOptions | undefined,
@@ -134,7 +103,7 @@ const providers: Provider[] = [
   {
     provide: RateLimitService,
     useFactory: createService,
-    inject: [RATE_LIMIT_STORE, DeclaredRules, ProgramRules, LiveRules, Warnings],
+    inject: [RATE_LIMIT_STORE, DeclaredRules, RuleTable, LiveRules, Routes, Warnings],
   },
   { provide: LiveRules, useFactory: createLiveRules, inject: [RATE_LIMIT_OPTIONS, RuleTable, Warnings] },
   { provide: RateLimiter, useExisting: RateLimitService },
@@ -158,7 +127,6 @@ const providers: Provider[] = [
   Admission,
   BeforeRouting,
   Guards,
-  ProgramRules,
   ProviderMethods,
   RateLimitFilter,
   RateLimitGuard,

@@ -1,8 +1,7 @@
-import { loadAlgorithmsOf } from '../rules/rule-fields.js';
 import type { Decision, RuleDecision } from '../contracts/decision.js';
 import type { Duration } from '../contracts/duration.js';
 import { durationOption, readOptions } from '../contracts/options.js';
-import { ifValid, rejectConfig } from '../contracts/rate-limit-config.error.js';
+import { rejectConfig } from '../contracts/rate-limit-config.error.js';
 import type { ReserveArguments, RuleNames, Rules, SettledCost } from '../limiter/operation.js';
 import type {
   BlockOptions,
@@ -11,21 +10,16 @@ import type {
   WaitOptions,
 } from '../limiter/rate-limiter.options.js';
 import type { Permit } from '../limiter/permit.js';
+import type { Resolver } from '../limiter/program-operations.js';
 import { RateLimiter } from '../limiter/rate-limiter.js';
 import type { Reservation } from '../limiter/reservation.js';
 import type { LiveRules } from '../live/live-rules.js';
 import type { RuleHit } from '../rules/compiled-rule.js';
 import type { AnyRule, BlockingRule, ConcurrencyRule, Rule } from '../rules/rule.js';
-import { checkTogether } from '../rules/rule-cache.js';
 import type { EventSubject, SubjectValue } from '../rules/subject.js';
 import type { Explanation } from './explanation.js';
-import {
-  isReference,
-  type OrName,
-  type OrRoute,
-  type OrRoutes,
-  type ProgramRules,
-} from './programs/program-rules.js';
+import type { OrName, OrRoute, OrRoutes } from './programs/program-rules.js';
+import type { RuleTable } from './rules/rule-table.js';
 
 /** Options of `reset` in applications. */
 export interface ResetOptions {
@@ -56,12 +50,12 @@ export class RateLimitService extends RateLimiter {
   constructor(
     options: RateLimiterOptions,
     /** @internal */
-    readonly programs: ProgramRules,
+    readonly table: RuleTable,
     /** Changes the module's rules while the application runs. */
     readonly rules: LiveRules,
+    openResolver: () => Promise<Resolver>,
   ) {
-    super(options, programs);
-    programs.follow(this.engine);
+    super(options, openResolver);
   }
 
   /**
@@ -75,15 +69,9 @@ export class RateLimitService extends RateLimiter {
    * const [mail] = await limits.usage('tenant-7', ['mail']); // { rule: 'mail', limit: 1000, remaining: 12, ... }
    */
   async usage(subject: SubjectValue, rules?: readonly string[]): Promise<readonly RuleDecision[]> {
-    const shared = this.programs.table.ofOptions.filter(({ declared }) => declared.fields.scope === 'shared');
+    const shared = this.table.ofOptions.filter(({ declared }) => declared.fields.scope === 'shared');
     const names = rules ?? shared.map(({ name }) => name);
-    const hitsOf = (name: string): readonly RuleHit[] =>
-      this.programs.ofName(name).hits('peek', subject, undefined);
-    // Of all rules, those that count by another subject, or depend on the request, are left out.
-    const peeked = names.flatMap((name) => (rules ? hitsOf(name) : (ifValid(() => hitsOf(name)) ?? [])));
-    if (peeked.length === 0) return [];
-    checkTogether(peeked);
-    return (await this.engine.decide(peeked, { dryRun: true })).decisions;
+    return this.run([], (operations) => operations.usage(names, subject, rules === undefined));
   }
 
   /**
@@ -104,7 +92,7 @@ export class RateLimitService extends RateLimiter {
     subject: SubjectValue,
     options?: ConsumeOptions<Name>,
   ): Promise<Decision> {
-    return loaded(rules, () => super.consume(rules as Rules<Rule<Name>>, subject, options));
+    return super.consume(rules as Rules<Rule<Name>>, subject, options);
   }
 
   override peek<Name extends string>(
@@ -112,7 +100,7 @@ export class RateLimitService extends RateLimiter {
     subject: SubjectValue,
     options?: ConsumeOptions<Name>,
   ): Promise<Decision> {
-    return loaded(rules, () => super.peek(rules as Rules<AnyRule<Name>>, subject, options));
+    return super.peek(rules as Rules<AnyRule<Name>>, subject, options);
   }
 
   override reserve<
@@ -124,13 +112,11 @@ export class RateLimitService extends RateLimiter {
     subject: SubjectValue,
     ...options: ReserveArguments<Name, Listed, Settled>
   ): Promise<Reservation<SettledCost<Name, Listed, Settled>>> {
-    return loaded(rules, () =>
-      super.reserve<Name, Listed, Settled>(rules as Rules<AnyRule<never>>, subject, ...options),
-    );
+    return super.reserve<Name, Listed, Settled>(rules as Rules<AnyRule<never>>, subject, ...options);
   }
 
   override acquire(rule: OrName<Rule>, subject: SubjectValue, options?: WaitOptions): Promise<Decision> {
-    return loaded(rule, () => super.acquire(rule as Rule, subject, options));
+    return super.acquire(rule as Rule, subject, options);
   }
 
   override hold(
@@ -138,7 +124,7 @@ export class RateLimitService extends RateLimiter {
     subject: SubjectValue,
     options?: WaitOptions,
   ): Promise<Permit> {
-    return loaded(rule, () => super.hold(rule as ConcurrencyRule, subject, options));
+    return super.hold(rule as ConcurrencyRule, subject, options);
   }
 
   override block(
@@ -147,7 +133,7 @@ export class RateLimitService extends RateLimiter {
     duration: Duration,
     options?: BlockOptions,
   ): Promise<void> {
-    return loaded(rule, () => super.block(rule as BlockingRule, subject, duration, options));
+    return super.block(rule as BlockingRule, subject, duration, options);
   }
 
   /**
@@ -167,19 +153,16 @@ export class RateLimitService extends RateLimiter {
     options?: ResetOptions,
   ): Promise<boolean> {
     const { window } = readOptions('reset', options, { window: durationOption });
-    await loadAlgorithmsOf(rules);
-    const given = (Array.isArray(rules) ? rules : [rules]) as readonly OrRoute<AnyRule>[];
-    const hits = given.flatMap((rule) =>
-      typeof rule === 'string' || isReference(rule)
-        ? this.programs.rulesOf(rule).flatMap((each) => each.hitsToReset(subject, window))
-        : this.plain.hits(rule, subject),
-    );
-    return this.resetHits(hits);
+    return this.run(rules, (operations) => operations.reset(rules as Rules<AnyRule>, subject, window));
   }
-}
 
-/** Runs an operation when the algorithms of its rules are loaded: at once if they are. */
-function loaded<Result>(rules: unknown, operate: () => Promise<Result>): Promise<Result> {
-  const loading = loadAlgorithmsOf(rules);
-  return loading ? loading.then(operate) : operate();
+  /** @internal Deletes counters and blocks, as `reset`. */
+  resetHits(hits: readonly RuleHit[]): Promise<boolean> {
+    return this.run([], (operations) => operations.resetHits(hits));
+  }
+
+  /** @internal Blocks the subjects of hits, as `block`. */
+  blockHits(hits: readonly RuleHit[], microseconds: number): Promise<void> {
+    return this.run([], (operations) => operations.blockHits(hits, microseconds));
+  }
 }

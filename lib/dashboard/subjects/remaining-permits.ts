@@ -90,10 +90,10 @@ export function hitsOf(rules: readonly TableRule[], subject: Subject): readonly 
 
 /** Returns the hits of a subject under the rules of a name, but for those that depend on the request. */
 export function knownHits(
-  { programs }: RateLimitService,
+  { table }: RateLimitService,
   { rule, subject }: Pick<AskedCounter, 'rule' | 'subject'>,
 ): readonly RuleHit[] {
-  const rules = programs.table.rulesNamed(rule).filter(({ dynamic }) => dynamic.length === 0);
+  const rules = table.rulesNamed(rule).filter(({ dynamic }) => dynamic.length === 0);
   return hitsOf(rules, subjectOfText(subject));
 }
 

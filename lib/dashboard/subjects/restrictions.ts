@@ -4,6 +4,7 @@ import { ifValid } from '../../contracts/rate-limit-config.error.js';
 import type { CompiledRule, RuleHit } from '../../rules/compiled-rule.js';
 import { RateLimitService } from '../../nest/rate-limit.service.js';
 import { exceptionKey, type HeldRule } from '../../nest/rules/rule-changes.js';
+import { subjectOfProgram } from '../../nest/programs/program-rules.js';
 import type { TableRule } from '../../nest/rules/rule-table.js';
 import { ProcessReports } from '../collect/process-reports.js';
 import type { FoundRule, FoundSubject, Restriction } from '../snapshot.js';
@@ -40,7 +41,7 @@ export class Restrictions {
       const endsInMs = endOf(note, ofNote);
       return endsInMs > 0 ? [blockOf(secret, note, endsInMs)] : [];
     });
-    const exceptions = [...this.limits.programs.table.changes.values()].flatMap((each) => each.exceptions);
+    const exceptions = [...this.limits.table.changes.values()].flatMap((each) => each.exceptions);
     const restrictions = [...exceptions.map((exception) => exceptionOf(secret, exception)), ...blocks];
     return { rules: await this.aboveThresholds(secret), unused: 0, restrictions };
   }
@@ -52,7 +53,7 @@ export class Restrictions {
    */
   async find(given: string): Promise<FoundSubject> {
     const { secret } = await this.processes.all();
-    const { table } = this.limits.programs;
+    const { table } = this.limits;
     const rules = new Map<string, TableRule>();
     const hits = [...table.ofOptions, ...table.onRoutes].flatMap((rule) => {
       const hit = hitOf(rule, given);
@@ -108,7 +109,7 @@ export class Restrictions {
   }
 
   private blockHits({ rule, subject }: NotedBlock): readonly RuleHit[] {
-    const rules = this.limits.programs.table.rulesNamed(rule);
+    const rules = this.limits.table.rulesNamed(rule);
     return hitsOf(rules, subjectOfText(subject)).filter(({ block }) => block);
   }
 }
@@ -125,7 +126,9 @@ function hitOf(rule: TableRule, given: string): RuleHit | undefined {
   const text = given.trim();
   const list = text.split('|').map((part) => part.trim());
   const subjects = list.length > 1 ? [text, list] : [text];
-  const hits = subjects.flatMap((subject) => ifValid(() => rule.hits('reset', subject, undefined)) ?? []);
+  const hits = subjects.flatMap(
+    (subject) => ifValid(() => rule.hitsOf(subjectOfProgram(rule, subject), undefined)) ?? [],
+  );
   return hits.find((each) => each.rule.trialOf === undefined);
 }
 

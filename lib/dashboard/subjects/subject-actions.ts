@@ -12,6 +12,7 @@ import { AUTHORSHIP, durationOption } from '../../contracts/options.js';
 import { problem } from '../../contracts/rate-limit-config.error.js';
 import type { LiveRuleFields, SetOptions, UnsetOptions } from '../../live/change-options.js';
 import { type Subject, subjectForPrograms, subjectFromSource } from '../../rules/subject.js';
+import { isPlain } from '../../nest/programs/program-rules.js';
 import type { TableRule } from '../../nest/rules/rule-table.js';
 import { RateLimitService } from '../../nest/rate-limit.service.js';
 import { ProcessReports } from '../collect/process-reports.js';
@@ -74,7 +75,7 @@ export class SubjectActions {
       await this.blocks.note(block, microseconds / 1000).catch(unlisted);
       return;
     }
-    if (!this.limits.rules.source?.write || !rules.every((each) => each.isPlain(subject))) {
+    if (!this.limits.rules.source?.write || !rules.every((each) => isPlain(each, subject))) {
       throw new UnprocessableEntityException(
         `Rule "${rule}" has no block. Set its field \`block\`, to "manual" if only the page shall block.`,
       );
@@ -108,8 +109,8 @@ export class SubjectActions {
    */
   async unsetException(rule: string, id: string, by: string): Promise<void> {
     const { secret } = await this.processes.all();
-    const { rules, programs } = this.limits;
-    const { exceptions = [] } = programs.table.changes.get(rule) ?? {};
+    const { rules, table } = this.limits;
+    const { exceptions = [] } = table.changes.get(rule) ?? {};
     const found = exceptions.find((each) => shownLive(secret, each).subject?.id === id);
     if (!found) throw new UnprocessableEntityException('There is no such exception any more.');
     const { subject, version } = found;
@@ -148,7 +149,7 @@ export class SubjectActions {
 
   private async find(rule: string, id: string): Promise<{ subject: Subject; rules: readonly TableRule[] }> {
     const subject = await this.subjectOf(rule, id);
-    const rules = this.limits.programs.table.rulesNamed(rule);
+    const rules = this.limits.table.rulesNamed(rule);
     if (rules.length === 0) throw unknownSubject(rule);
     return { subject, rules };
   }

@@ -1,18 +1,21 @@
-import { Inject, Injectable } from '@nestjs/common';
-import { quoted, rejectConfig, unknownName } from '../../contracts/rate-limit-config.error.js';
-import type { Engine } from '../../limiter/engine.js';
+import { isDeepStrictEqual } from 'node:util';
+import type { Duration } from '../../contracts/duration.js';
+import { entryOf } from '../../contracts/entry-of.js';
+import { ifValid, quoted, rejectConfig, unknownName } from '../../contracts/rate-limit-config.error.js';
 import type { Operation, Rules } from '../../limiter/operation.js';
-import type { Resolver } from '../../limiter/rate-limiter.js';
+import type { Resolver } from '../../limiter/program-operations.js';
 import type { CompiledRule, Cost, RuleHit } from '../../rules/compiled-rule.js';
 import type { AnyRule } from '../../rules/rule.js';
 import { checkTogether, type RuleCache } from '../../rules/rule-cache.js';
-import type { SubjectValue } from '../../rules/subject.js';
+import { loadAlgorithmsOf } from '../../rules/rule-fields.js';
+import { subjectForPrograms, type Subject, type SubjectValue } from '../../rules/subject.js';
 import { warnOfLargeLog } from '../checks/route-checks.js';
-import { Routes, type RouteReference } from '../request/routes.js';
+import type { Routes, RouteReference } from '../request/routes.js';
 import { countBySameSubject } from '../rules/by.js';
-import { DeclaredRules } from '../rules/declared-rules.js';
-import { RuleTable, type TableRule } from '../rules/rule-table.js';
-import { Warnings } from '../warnings.js';
+import type { DeclaredRules } from '../rules/declared-rules.js';
+import { programSubject, type ProgramSubject } from '../rules/program-subject.js';
+import type { RuleTable, TableRule } from '../rules/rule-table.js';
+import type { Warnings } from '../warnings.js';
 
 /** A rule, or the name of a rule in the module's `onDemand` or `rules`. */
 export type OrName<Each> = Each | string;
@@ -24,27 +27,37 @@ export type OrRoute<Each, Name extends string = string> = Each | Name | RouteRef
 export type OrRoutes<Each, Name extends string = string> =
   OrRoute<Each, Name> | readonly (OrRoute<Each, Name> | (string & {}))[];
 
-/** The rules that programs name: those of the module and of routes, without a request. */
-@Injectable()
-export class ProgramRules implements Resolver {
-  constructor(
-    @Inject(DeclaredRules) private readonly declared: DeclaredRules,
-    @Inject(RuleTable) readonly table: RuleTable,
-    @Inject(Routes) private readonly routes: Routes,
-    @Inject(Warnings) private readonly warnings: Warnings,
-  ) {}
+/** Operations that need only keys, not a limit. */
+const OF_ANY_LIMIT: readonly Operation[] = ['block', 'reset'];
 
-  /** Gives the rules the keys of an engine, which follows live changes. */
-  follow(engine: Engine): void {
-    this.table.keys = {
-      cacheLimit: engine.keys.cacheLimit,
-      keyed: (compiled, { owner = 'the module', route }, fields, counter) => {
-        warnOfLargeLog(this.warnings, fields, compiled, owner);
-        return engine.keyed(compiled, route, counter);
-      },
-    };
-    this.table.changed = () => engine.rulesChanged();
-  }
+const subjects = new WeakMap<TableRule, ProgramSubject>();
+
+/**
+ * Returns the subject of a rule that a program passes.
+ *
+ * @throws RateLimitConfigError if the rule counts by other subjects
+ */
+export function subjectOfProgram(rule: TableRule, given: SubjectValue): Subject {
+  const { by, path, declared } = rule;
+  return entryOf(subjects, rule, () => programSubject(by, declared.fields.ipv6Prefix ?? 64, path))(given);
+}
+
+/** Whether programs pass a subject of a rule as the guard finds it: the guard hashes values of headers. */
+export function isPlain(rule: TableRule, subject: Subject): boolean {
+  const read = ifValid(() => subjectOfProgram(rule, subjectForPrograms(subject)));
+  return isDeepStrictEqual(read, subject);
+}
+
+/** The rules that programs name: those of the module and of routes, without a request. */
+export class ProgramRules implements Resolver {
+  readonly load = loadAlgorithmsOf;
+
+  constructor(
+    private readonly declared: DeclaredRules,
+    private readonly table: RuleTable,
+    private readonly routes: Routes,
+    private readonly warnings: Warnings,
+  ) {}
 
   hits(
     operation: Operation,
@@ -52,14 +65,15 @@ export class ProgramRules implements Resolver {
     subject: SubjectValue,
     cost: Cost | undefined,
     plain: RuleCache,
+    window?: Duration,
   ): readonly RuleHit[] {
     const hits: RuleHit[] = [];
     for (const rule of [rules].flat() as readonly OrRoute<AnyRule>[]) {
       if (typeof rule === 'string' || isReference(rule)) {
-        for (const each of this.rulesOf(rule)) hits.push(...each.hits(operation, subject, cost));
+        for (const each of this.rulesOf(rule)) hits.push(...hitsOf(operation, each, subject, cost, window));
       } else hits.push(...plain.hits(rule, subject, cost));
     }
-    if (Array.isArray(rules)) checkTogether(hits);
+    if (Array.isArray(rules) && operation !== 'reset') checkTogether(hits);
     return hits;
   }
 
@@ -76,12 +90,12 @@ export class ProgramRules implements Resolver {
   }
 
   /** @throws RateLimitConfigError if the name or the route is unknown */
-  rulesOf(rule: string | RouteReference): readonly TableRule[] {
+  private rulesOf(rule: string | RouteReference): readonly TableRule[] {
     return typeof rule === 'string' ? [this.ofName(rule)] : this.ofRoute(rule);
   }
 
   /** @throws RateLimitConfigError if there is no rule of this name */
-  ofName(name: string): TableRule {
+  private ofName(name: string): TableRule {
     this.declared.usedByPrograms.add(name);
     const rule = this.table.ofName(name);
     if (rule) return rule;
@@ -98,8 +112,28 @@ export class ProgramRules implements Resolver {
   }
 }
 
+/**
+ * Returns the hits of a subject that a program passes. A reset needs a hit for each key that the rule can have.
+ *
+ * @throws RateLimitConfigError if the subject is invalid, or the operation needs a field that depends on a request
+ */
+function hitsOf(
+  operation: Operation,
+  rule: TableRule,
+  given: SubjectValue,
+  cost: Cost | undefined,
+  window: Duration | undefined,
+): readonly RuleHit[] {
+  const { dynamic, path } = rule;
+  if (dynamic.length > 0 && !OF_ANY_LIMIT.includes(operation)) {
+    rejectConfig(`${path}: depends on the request: ${dynamic.join(' and ')} given as a function`);
+  }
+  const subject = subjectOfProgram(rule, given);
+  return operation === 'reset' ? rule.everyHit(subject, window) : rule.hitsOf(subject, cost);
+}
+
 /** Whether a program names a route. */
-export function isReference(rule: AnyRule | RouteReference | null): rule is RouteReference {
+function isReference(rule: AnyRule | RouteReference | null): rule is RouteReference {
   return typeof rule === 'object' && rule !== null && 'route' in rule;
 }
 

@@ -1,14 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { isDeepStrictEqual } from 'node:util';
 import type { Duration } from '../../contracts/duration.js';
-import { ifValid, problemsOf, rejectConfig, unknownName } from '../../contracts/rate-limit-config.error.js';
-import type { Operation } from '../../limiter/operation.js';
+import { problemsOf, rejectConfig, unknownName } from '../../contracts/rate-limit-config.error.js';
 import type { CompiledRule, Cost, RuleHit } from '../../rules/compiled-rule.js';
 import { CacheLimit, type KeyedRule } from '../../rules/keyed-rule.js';
-import { subjectForPrograms, type Subject, type SubjectValue } from '../../rules/subject.js';
+import type { Subject } from '../../rules/subject.js';
 import { countBySameSubject } from './by.js';
 import { EffectiveRule, type RulePlace } from './effective-rule.js';
-import { programSubject, type ProgramSubject } from './program-subject.js';
 import type { RouteRuleFields, CountedBy } from './route-rule.js';
 import { DeclaredRules } from './declared-rules.js';
 import { changedFields, type RuleChanges } from './rule-changes.js';
@@ -16,9 +13,6 @@ import type { RuleFields } from './rule-layers.js';
 
 /** Maximum number of replaced changes of a rule whose counters are still known. */
 const MOST_REPLACED = 5;
-
-/** Operations that need only keys, not a limit. */
-const OF_ANY_LIMIT: readonly Operation[] = ['block', 'reset'];
 
 type DeclaredFields = RuleFields & RouteRuleFields & { readonly name: string };
 
@@ -43,7 +37,6 @@ export class TableRule {
   changes: RuleChanges | undefined;
   /** The rule with changes that others have replaced. */
   private replaced: readonly EffectiveRule[] = [];
-  private readonly subjectOf: ProgramSubject;
 
   /**
    * @param owner the handler in messages, such as `OrdersController.list`; absent for a rule of the module
@@ -60,7 +53,6 @@ export class TableRule {
     this.name = declared.name;
     this.path = `rule "${this.name}"${owner === undefined ? '' : ` of ${owner}`}`;
     this.by = declared.by ?? (owner === undefined ? undefined : 'ip');
-    this.subjectOf = programSubject(this.by, declared.ipv6Prefix ?? 64, this.path);
     this.current = this.declared = this.effective(declared);
   }
 
@@ -88,19 +80,6 @@ export class TableRule {
     return fields.plan === undefined ? dynamic : [...dynamic, 'plan'];
   }
 
-  /**
-   * Returns the hits of a subject that a program passes.
-   *
-   * @throws RateLimitConfigError if the subject is invalid, or the operation needs a field that depends on a request
-   */
-  hits(operation: Operation, subject: SubjectValue, cost: Cost | undefined): readonly RuleHit[] {
-    const { dynamic } = this;
-    if (dynamic.length > 0 && !OF_ANY_LIMIT.includes(operation)) {
-      rejectConfig(`${this.path}: depends on the request: ${dynamic.join(' and ')} given as a function`);
-    }
-    return this.hitsOf(this.subjectOf(subject), cost);
-  }
-
   /** Returns the hits of a subject as the guard finds it. */
   hitsOf(subject: Subject, cost: Cost | undefined): readonly RuleHit[] {
     const { own } = this.current;
@@ -114,13 +93,8 @@ export class TableRule {
    * exception, and those of the rule in the code and of the live changes that were replaced.
    *
    * @param window the window of the counters, for a rule whose window is a function
-   * @throws RateLimitConfigError if the subject is invalid, or the window is a function and none is given
+   * @throws RateLimitConfigError if the window is a function and none is given
    */
-  hitsToReset(subject: SubjectValue, window: Duration | undefined): readonly RuleHit[] {
-    return this.everyHit(this.subjectOf(subject), window);
-  }
-
-  /** The same for a subject as the guard finds it. */
   everyHit(subject: Subject, window?: Duration): readonly RuleHit[] {
     const rules = [this.current, ...this.replaced, this.declared];
     if (window === undefined && rules.some(({ dynamic }) => dynamic.includes('window'))) {
@@ -132,12 +106,6 @@ export class TableRule {
       .flatMap((rule) => rule.every(subject, window))
       .flatMap((rule) => rule.hits(subject, 0));
     return [...new Map(hits.map((hit) => [hit.key, hit])).values()];
-  }
-
-  /** Whether programs pass a subject as the guard finds it: the guard hashes values of headers. */
-  isPlain(subject: Subject): boolean {
-    const read = ifValid(() => this.subjectOf(subjectForPrograms(subject)));
-    return isDeepStrictEqual(read, subject);
   }
 
   private effective(fields: DeclaredFields, changes?: RuleChanges): EffectiveRule {

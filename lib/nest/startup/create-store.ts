@@ -8,7 +8,12 @@ import type { DeclaredRules } from '../rules/declared-rules.js';
 import { Logger } from '@nestjs/common';
 import { shown } from '../../contracts/shown.js';
 import { MemoryStore } from '../../stores/memory/memory.store.js';
-import { warnOfFullMemory } from '../checks/full-memory.js';
+import { warnOfLargeLog } from '../checks/route-checks.js';
+import type { Engine } from '../../limiter/engine.js';
+import type { LiveRules } from '../../live/live-rules.js';
+import { RateLimitService } from '../rate-limit.service.js';
+import type { Routes } from '../request/routes.js';
+import type { RuleTable } from '../rules/rule-table.js';
 import type { Warnings } from '../warnings.js';
 
 /**
@@ -105,4 +110,72 @@ export async function createStore(declared: DeclaredRules, warnings: Warnings): 
   const store = new MemoryStore({ maxKeys });
   warnOfFullMemory(store, 'all', warnings);
   return store;
+}
+
+/** Creates the limiter of the module, whose rules are those of the table. */
+export async function createService(
+  store: BaseStore,
+  declared: DeclaredRules,
+  table: RuleTable,
+  rules: LiveRules,
+  routes: Routes,
+  warnings: Warnings,
+): Promise<RateLimitService> {
+  const options = declared.read;
+  const {
+    prefix = 'rl:',
+    application = applicationName(),
+    onStoreError = 'local',
+    instances = 1,
+    denyCache = true,
+    maxKeys = 100_000,
+  } = options;
+  const fallback = new MemoryStore({ maxKeys });
+  warnOfFullMemory(fallback, 'fallback', warnings);
+  const shared = store instanceof MemoryStore ? undefined : await import('./shared-store.js');
+  const service = new RateLimitService(
+    { store, prefix, application, onStoreError, instances, denyCache, fallback },
+    table,
+    rules,
+    async () => {
+      const { ProgramRules } = await import('../programs/program-rules.js');
+      return new ProgramRules(declared, table, routes, warnings);
+    },
+  );
+  follow(table, service.engine, warnings);
+  await shared?.watch(store.shared, service, { ...options, application, prefix }, warnings);
+  return service;
+}
+
+/** Gives the rules of the table the keys of an engine, which follows live changes. */
+function follow(table: RuleTable, engine: Engine, warnings: Warnings): void {
+  table.keys = {
+    cacheLimit: engine.keys.cacheLimit,
+    keyed: (compiled, { owner = 'the module', route }, fields, counter) => {
+      warnOfLargeLog(warnings, fields, compiled, owner);
+      return engine.keyed(compiled, route, counter);
+    },
+  };
+  table.changed = () => engine.rulesChanged();
+}
+
+/** What a store in memory counts: all requests, or those that Redis cannot decide. */
+type CountedInMemory = 'all' | 'fallback';
+
+const FIX: Record<CountedInMemory, string> = {
+  all: 'Raise maxKeys, or count in Redis',
+  fallback: 'Raise maxKeys, or restore Redis: the memory is its fallback',
+};
+
+/** Warns when a store in memory is full and forgets counters, at most once an hour. */
+function warnOfFullMemory(store: MemoryStore, counted: CountedInMemory, warnings: Warnings): void {
+  store.watchFull((maxKeys) => {
+    warnings.withdraw('RL_MEMORY_FULL', counted);
+    const keys = maxKeys.toLocaleString('en');
+    warnings.warn(
+      'RL_MEMORY_FULL',
+      `The memory holds maxKeys (${keys}) counters, and the least recently used are deleted before they end: their subjects start with a full limit. ${FIX[counted]}.`,
+      counted,
+    );
+  });
 }

@@ -13,12 +13,12 @@ parts.pipeline = Pipeline;
 /** Logs what happens to a store that processes share. Its trial at start needs one more algorithm. */
 export async function watch(
   store: SharedStore | null,
-  { events, programs }: RateLimitService,
+  { events, table }: RateLimitService,
   options: RateLimitModuleOptions & Parameters<typeof warnOfHeartbeats>[1],
   warnings: Warnings,
 ): Promise<void> {
   await loadAlgorithms(['gcra']);
   warnOfClocks(store, warnings);
   warnOfHeartbeats(store, options, warnings);
-  logStore(store, events, () => describeFallbacks(programs.table.known, options));
+  logStore(store, events, () => describeFallbacks(table.known, options));
 }
