@@ -14,11 +14,11 @@ function open(maxSize: number) {
 describe('the clients of a simulation', () => {
   it('count their requests, and are all dropped at the end', () => {
     const { clients, dropped } = open(100);
-    for (const subject of ['ann', 'bob', 'ann', 'ann']) clients.take(subject);
+    for (const subject of ['ann', 'bob', 'ann', 'ann']) clients.measure(clients.take(subject));
     clients.dropAll();
-    expect(dropped.map(({ subject, requests }) => [subject, requests])).toEqual([
-      ['ann', 3],
+    expect(dropped.map(({ key, requests }) => [key, requests])).toEqual([
       ['bob', 1],
+      ['ann', 3],
     ]);
   });
 
@@ -26,8 +26,10 @@ describe('the clients of a simulation', () => {
     const { clients, dropped } = open(80);
     let held = 0;
     for (let n = 0; n < 1000; n += 1) {
-      clients.take(`passing ${n}`);
-      expect(clients.take('active').requests).toBe(n + 1);
+      clients.measure(clients.take(`passing ${n}`));
+      const active = clients.take('active');
+      clients.measure(active);
+      expect(active.requests).toBe(n + 1);
       held = n + 2 - dropped.length;
       expect(held).toBeLessThanOrEqual(80);
     }

@@ -1,13 +1,19 @@
+import { LruEntry, LruMap } from '../contracts/lru-map.js';
 import { ReplayedCounter } from '../replay/counter.js';
 
 /** A client: all requests of one subject. */
-export interface Client {
-  readonly subject: string;
-  /** One for each rule. */
-  readonly counters: readonly ReplayedCounter[];
-  requests: number;
+export class Client extends LruEntry<Client> {
+  requests = 0;
   /** The times of its requests, if limits are searched for. */
   times?: number[];
+
+  /** @param counters one for each rule */
+  constructor(
+    subject: string,
+    readonly counters: readonly ReplayedCounter[],
+  ) {
+    super(subject, 1);
+  }
 }
 
 /** Options of `Clients`. */
@@ -22,82 +28,46 @@ interface ClientsOptions {
   readonly onDropped: (client: Client) => void;
 }
 
-/** Number of requests after which the states in memory are measured. */
-const MEASURED_EVERY = 100_000;
-
-/**
- * The clients of a simulation, with a maximum total size: the least recently seen clients are dropped.
- *
- * They are kept in two generations. When the recent one has half of the maximum size, it becomes the older one, and
- * clients that were not seen since they got into the older one are dropped.
- */
+/** The clients of a simulation, with a maximum total size: the least recently seen clients are dropped. */
 export class Clients {
-  private recent = new Map<string, Client>();
-  private older = new Map<string, Client>();
-  private requestsLeft: number;
-  private lastSubject: string | undefined;
-  private lastClient: Client | undefined;
+  private readonly clients: LruMap<Client>;
 
   constructor(private readonly options: ClientsOptions) {
-    this.requestsLeft = this.mostUnmeasured();
+    this.clients = new LruMap<Client>(Infinity, options.maxSize, options.onDropped);
   }
 
-  /** Returns the client with a subject, which has sent one more request. */
+  /** Returns the client with a subject, which sends one more request. */
   take(subject: string): Client {
-    if (--this.requestsLeft <= 0) this.bound();
-    if (subject === this.lastSubject) {
-      this.lastClient!.requests += 1;
-      return this.lastClient!;
-    }
-    const client = this.recent.get(subject) ?? this.returned(subject) ?? this.added(subject);
+    const known = this.clients.get(subject);
+    const client = known ?? this.added(subject);
+    if (known) this.clients.use(known);
     client.requests += 1;
-    this.lastSubject = client.subject;
-    this.lastClient = client;
     return client;
+  }
+
+  /** Measures a client after its request, and another one, whose states may have expired. */
+  measure(client: Client): void {
+    const resize = (each: Client): void => this.clients.resize(each, 1 + this.options.measure(each));
+    resize(client);
+    this.clients.sweep((each) => {
+      resize(each);
+      return false;
+    }, 1);
   }
 
   /** Drops all clients. */
   dropAll(): void {
-    for (const client of this.older.values()) this.options.onDropped(client);
-    for (const client of this.recent.values()) this.options.onDropped(client);
-    this.recent = new Map();
-    this.older = new Map();
-    this.lastSubject = undefined;
-  }
-
-  private returned(subject: string): Client | undefined {
-    const client = this.older.get(subject);
-    if (client === undefined) return undefined;
-    this.older.delete(subject);
-    this.recent.set(client.subject, client);
-    return client;
+    while (this.clients.count > 0) this.clients.sweep(() => true).forEach(this.options.onDropped);
   }
 
   private added(subject: string): Client {
     // A part of a line keeps the whole chunk of the file in memory: copy it.
     const copy = Buffer.from(subject, 'utf16le').toString('utf16le');
-    const counters = Array.from({ length: this.options.rules }, () => new ReplayedCounter());
-    const client: Client = { subject: copy, counters, requests: 0 };
-    this.recent.set(copy, client);
+    const client = new Client(
+      copy,
+      Array.from({ length: this.options.rules }, () => new ReplayedCounter()),
+    );
+    this.clients.add(client);
     return client;
-  }
-
-  /** Makes the recent generation the older one if it has half of the maximum size. */
-  private bound(): void {
-    this.requestsLeft = this.mostUnmeasured();
-    const { maxSize, measure, onDropped } = this.options;
-    let size = 0;
-    for (const client of this.recent.values()) size += 1 + measure(client);
-    if (size < maxSize / 2) return;
-    for (const client of this.older.values()) onDropped(client);
-    this.older = this.recent;
-    this.recent = new Map();
-    this.lastSubject = undefined;
-  }
-
-  /** A request adds at most a client and an entry for each rule: an eighth of the maximum size at most. */
-  private mostUnmeasured(): number {
-    const { maxSize, rules } = this.options;
-    return Math.max(1, Math.min(MEASURED_EVERY, Math.floor(maxSize / 8 / (1 + rules))));
   }
 }

@@ -3,7 +3,7 @@ import { didYouMean } from '../contracts/nearest.js';
 import { FROM_ONE, refusal } from '../contracts/options.js';
 import { problemOf, rejectConfig, rejectValue } from '../contracts/rate-limit-config.error.js';
 import { FORMAT, type Format } from './input/formats.js';
-import type { LineOptions } from './input/lines.js';
+import type { LineOptions } from './input/log-fields.js';
 import { readRule } from './rule-text.js';
 import type { Target } from './suggest.js';
 

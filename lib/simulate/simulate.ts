@@ -1,8 +1,6 @@
 import { statSync } from 'node:fs';
 import { type Client, Clients } from './clients.js';
-import { fieldsFound, forwardedField } from './input/fields-found.js';
-import type { NamedField } from './input/lines.js';
-import { isPrivate } from './input/log-fields.js';
+import { fieldsFound, forwardedField, isPrivate } from './input/log-fields.js';
 import { LogFile, visitInOrder, type MalformedLine } from './input/log-file.js';
 import type { SimulateOptions } from './options.js';
 import { readRule } from './rule-text.js';
@@ -127,7 +125,7 @@ export async function simulate(options: SimulateOptions, progress: Progress): Pr
   const tallies = rules.map(() => new Tally());
   const times: number[][] = [];
   let [now, requests, withoutSubject, late, latestBy, from, dropped] = [0, 0, 0, 0, 0, -1, 0];
-  let busiest: Pick<Client, 'subject' | 'requests'> = { subject: '', requests: 0 };
+  let busiest: Pick<Client, 'key' | 'requests'> = { key: '', requests: 0 };
   const clients = new Clients({
     rules: rules.length,
     maxSize: options.maxClients,
@@ -158,6 +156,7 @@ export async function simulate(options: SimulateOptions, progress: Progress): Pr
     for (let index = 0; index < rules.length; index += 1) {
       tallies[index]!.add(second, client.counters[index]!.decide(rules[index]!, now));
     }
+    clients.measure(client);
     if (client.times) client.times.push(now);
     else if (options.suggest) client.times = [now];
   });
@@ -165,7 +164,7 @@ export async function simulate(options: SimulateOptions, progress: Progress): Pr
   clients.dropAll();
   const fields = files.map(({ firstFields }) => firstFields).find(({ length }) => length > 0) ?? [];
   const isProxy =
-    options.by.join() === 'ip' && busiest.requests >= requests * NEARLY_ALL && isPrivate(busiest.subject);
+    options.by.join() === 'ip' && busiest.requests >= requests * NEARLY_ALL && isPrivate(busiest.key);
   return {
     files: options.files,
     by: options.by.join(','),
@@ -180,7 +179,9 @@ export async function simulate(options: SimulateOptions, progress: Progress): Pr
     to: from < 0 ? null : isoOf(now),
     dropped: droppedEarly,
     fields: fieldsFound(fields, ['time', ...options.by.filter((field) => field !== 'everyone')]),
-    proxy: isProxy ? proxyOf(busiest, fields) : null,
+    proxy: isProxy
+      ? { client: busiest.key, requests: busiest.requests, forwarded: forwardedField(fields) ?? null }
+      : null,
     rules: rules.map(({ algorithm }, index) => ({
       rule: options.rules[index]!,
       algorithm: algorithm.name,
@@ -188,13 +189,6 @@ export async function simulate(options: SimulateOptions, progress: Progress): Pr
     })),
     suggestions: options.suggest ? suggestAll(options, times, progress) : [],
   };
-}
-
-function proxyOf(
-  { subject, requests }: Pick<Client, 'subject' | 'requests'>,
-  fields: readonly NamedField[],
-): ProxyAddress {
-  return { client: subject, requests, forwarded: forwardedField(fields) ?? null };
 }
 
 function suggestAll(options: SimulateOptions, times: ClientTimes, progress: Progress): readonly Suggestion[] {

@@ -80,7 +80,7 @@ export function suggest(template: Template, clients: ClientTimes, target: Target
     const rule = ifValid(() => readRule(text(limit)));
     if (rule === undefined) return undefined;
     // A client with fewer requests than the limit is not denied: they would all fit at once.
-    const some = options === '' ? clients.slice(0, countAbove(clients, limit)) : clients;
+    const some = options === '' ? clients.filter(({ length }) => length > limit) : clients;
     const found = denialsOf(rule, some, most);
     return found.denied > most.denied || found.clientsDenied > most.clientsDenied ? undefined : found;
   };
@@ -107,16 +107,4 @@ function mostOf(clients: ClientTimes, { share, of }: Target): Denials {
   return of === 'requests'
     ? { denied: Math.floor(requests * share + 1e-9), clientsDenied: Infinity }
     : { denied: Infinity, clientsDenied: Math.floor(clients.length * share + 1e-9) };
-}
-
-/** Returns the number of clients with more requests than a limit. */
-function countAbove(clients: ClientTimes, limit: number): number {
-  let low = 0;
-  let high = clients.length;
-  while (low < high) {
-    const middle = Math.floor((low + high) / 2);
-    if (clients[middle]!.length > limit) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

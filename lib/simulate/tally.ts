@@ -117,14 +117,14 @@ export class Tally {
   }
 
   /** Counts a client with all its requests. */
-  addClient({ subject, requests }: Client, denied: number): void {
+  addClient({ key, requests }: Client, denied: number): void {
     this.clients += 1;
     if (denied === 0) return;
     this.clientsDenied += 1;
     const { worst } = this;
     if (worst.length === MOST_LISTED && worst[MOST_LISTED - 1]!.denied >= denied) return;
     const before = worst.findIndex((other) => other.denied < denied);
-    worst.splice(before < 0 ? worst.length : before, 0, { client: subject, requests, denied });
+    worst.splice(before < 0 ? worst.length : before, 0, { client: key, requests, denied });
     worst.length = Math.min(worst.length, MOST_LISTED);
   }
 

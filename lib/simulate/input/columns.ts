@@ -1,8 +1,6 @@
 import { rejectConfig } from '../../contracts/rate-limit-config.error.js';
 import { shown } from '../../contracts/shown.js';
-import { fieldsFound } from './fields-found.js';
-import { lineReader, namesOf } from './log-fields.js';
-import type { LineOptions, LogReader } from './lines.js';
+import { fieldsFound, lineReader, namesOf, type LineOptions, type LogReader } from './log-fields.js';
 
 const SEPARATORS = [',', '\t', ';'];
 

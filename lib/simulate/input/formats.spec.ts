@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { readerFor, type Format } from './formats.js';
-import type { LoggedRequest } from './lines.js';
+import type { LoggedRequest } from './log-fields.js';
 
 const TIME = Date.UTC(2025, 9, 10, 20, 55, 36) * 1000;
 const COMBINED =

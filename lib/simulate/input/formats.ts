@@ -1,11 +1,10 @@
 import { isIP } from 'node:net';
 import { oneOf } from '../../rules/rule-fields.js';
-import { rejectConfig } from '../../contracts/rate-limit-config.error.js';
+import { rejectConfig, rejectValue } from '../../contracts/rate-limit-config.error.js';
 import { shown } from '../../contracts/shown.js';
 import { csvReader, separatorOf, w3cReader } from './columns.js';
 import { jsonReader } from './json-lines.js';
-import type { LineOptions, LogReader } from './lines.js';
-import * as text from './text-lines.js';
+import { lineReader, type LineOptions, type LogReader, type Lookup } from './log-fields.js';
 
 /** A format of `--format`. */
 interface LogFormat {
@@ -16,14 +15,50 @@ interface LogFormat {
   readonly names?: LineOptions['names'];
 }
 
+/** A line of text: the groups `time`, `ip` and `user` of its pattern, and the `rest` with the parts in quotes. */
+type TextLine = Readonly<Record<string, string | undefined>>;
+
+type TextFields = Readonly<Record<string, Lookup<TextLine>>>;
+
+const TIME = String.raw`\[(?<time>[^\]]{1,40})\]`;
+
+/** `203.0.113.7 - ann [10/Oct/2025:13:55:36 +0000] "GET / HTTP/1.1" 200 512 "-" "curl/8"`. */
+const COMBINED_LINE = String.raw`(?<ip>\S+)(?: \S+)?(?: (?<user>.*?))? ${TIME} (?<rest>".*)`;
+
+/** The header of syslog, in the form of RFC 3164 or with an ISO time, up to the message. */
+const SYSLOG = String.raw`(?:<\d{1,3}>)?(?:[A-Z][a-z]{2} [ \d]\d [\d:]{8}|\d{4}-\d\d-\d\dT\S+) (?:\S+ )?[^\s:]+: `;
+
+const COMMON: TextFields = {
+  ip: ({ ip }) => ip,
+  path: (line) => quoted(line, 0)?.split(' ')[1],
+  method: (line) => quoted(line, 0)?.split(' ')[0],
+};
+
+const ALB: TextFields = { ...COMMON, 'user-agent': (line) => quoted(line, 1) };
+
+const COMBINED: TextFields = {
+  ...COMMON,
+  user: ({ user }) => user,
+  referer: (line) => quoted(line, 1),
+  'user-agent': (line) => quoted(line, 2),
+  'x-forwarded-for': (line) => quoted(line, 3),
+};
+
+/** The combined format of nginx with `"$http_x_forwarded_for"` at the end. */
+const FORWARDED: TextFields = { ...COMBINED, ip: (line) => given(quoted(line, 3)) ?? line['ip'] };
+
 /** The formats, in the order in which they are detected. */
 const FORMATS = {
-  haproxy: ofText(text.haproxy),
-  syslog: ofText(text.syslog),
-  alb: ofText(text.alb),
-  vhost_combined: ofText(text.vhostCombined, (line) => isIP(line.split(' ', 2)[1] ?? '') > 0),
-  combined: ofText(text.combined),
-  'nginx-forwarded': ofText(text.forwarded, () => false),
+  haproxy: ofText(String.raw`(?:${SYSLOG})?(?<ip>\S+) ${TIME} \S+ \S+ [-+\d/]+ (?<rest>.*)`, COMMON),
+  syslog: ofText(SYSLOG + COMBINED_LINE, COMBINED),
+  alb: ofText(String.raw`(?:https?|h2|grpcs|wss?) (?<time>\d{4}-\S+) \S+ (?<ip>\S+) (?<rest>.*".*)`, ALB),
+  vhost_combined: ofText(
+    String.raw`\S+ ${COMBINED_LINE}`,
+    COMBINED,
+    (line) => isIP(line.split(' ', 2)[1] ?? '') > 0,
+  ),
+  combined: ofText(COMBINED_LINE, COMBINED),
+  'nginx-forwarded': ofText(COMBINED_LINE, FORWARDED, () => false),
   caddy: ofJson(/"logger":\s*"http\.log\.access/, {
     time: ['ts'],
     ip: ['request.client_ip', 'request.remote_ip'],
@@ -53,11 +88,45 @@ export type Format = keyof typeof FORMATS;
 /** Allowed values of `--format`. */
 export const FORMAT = oneOf(...Object.keys(FORMATS));
 
-function ofText(format: text.TextFormat, isUsual: LogFormat['detects'] = () => true): LogFormat {
+/** @param isUsual whether a line that fits the pattern has this format, and not another one with the same pattern */
+function ofText(pattern: string, fields: TextFields, isUsual: LogFormat['detects'] = () => true): LogFormat {
+  const line = new RegExp(`^${pattern}`, 's');
   return {
-    detects: (line) => format.locate(line) !== undefined && isUsual(line),
-    reader: (_lines, options) => text.textReader(format, options),
+    detects: (text) => line.test(text) && isUsual(text),
+    reader: (_lines, options) => textReader((text) => line.exec(text)?.groups, fields, options),
   };
+}
+
+/** @throws RateLimitConfigError if the format has no such field */
+function textReader(
+  parse: (text: string) => TextLine | undefined,
+  fields: TextFields,
+  { by, map }: LineOptions,
+): LogReader {
+  return lineReader<TextLine>(by, {
+    parse,
+    time: ({ time }) => time,
+    fields: (line) =>
+      Object.entries(fields)
+        .map(([name, find]) => [name, find(line)] as const)
+        .filter(([, value]) => value !== undefined),
+    lookup(field) {
+      const name = (map[field] ?? field).toLowerCase();
+      const find = Object.hasOwn(fields, name) ? fields[name] : undefined;
+      if (find) return find;
+      const allowed = [...Object.keys(fields), 'everyone'].join(', ');
+      rejectValue('--by', field, `${allowed}; other fields need a log with --format json or csv`);
+    },
+  });
+}
+
+/** Returns the nth quoted part after the time. */
+function quoted({ rest = '' }: TextLine, nth: number): string | undefined {
+  return rest.match(/"[^"\\]*(?:\\.[^"\\]*)*"/g)?.[nth]?.slice(1, -1);
+}
+
+function given(value: string | undefined): string | undefined {
+  return value === '-' || value === '' ? undefined : value;
 }
 
 function ofJson(pattern: RegExp, names?: LineOptions['names']): LogFormat {

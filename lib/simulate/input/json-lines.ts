@@ -1,7 +1,7 @@
 import { isFields } from '../../contracts/fields.js';
 import { fieldsIn } from '../../contracts/fields-in.js';
-import { capitalized, lineReader, namesOf, textOf, type Lookup } from './log-fields.js';
-import type { LineOptions, LogReader, NamedField } from './lines.js';
+import { capitalized, lineReader, namesOf, textOf } from './log-fields.js';
+import type { LineOptions, LogReader, Lookup, NamedField } from './log-fields.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -1,7 +1,35 @@
 import { createHash } from 'node:crypto';
-import { shown } from '../../contracts/shown.js';
+import { escaped, shown } from '../../contracts/shown.js';
 import { allowListOf, canonicalIp } from '../../http/client-ip.js';
-import type { LineOptions, LogReader, NamedField } from './lines.js';
+
+/** A request of a log. */
+export interface LoggedRequest {
+  /** Microseconds since the epoch. */
+  readonly time: number;
+  /** The subject; `undefined` if the line has none. */
+  readonly subject: string | undefined;
+}
+
+/** A field of a line: its name as `--map` takes it, and its value. */
+export type NamedField = readonly [name: string, value: unknown];
+
+/** What reads the lines of a log. */
+export interface LogReader {
+  /** Returns the request in a line; the reason if the line is malformed, and `undefined` if it is a header. */
+  readonly read: (line: string) => LoggedRequest | string | undefined;
+  /** Returns the fields of a line; none if it is malformed. */
+  readonly fields: (line: string) => readonly NamedField[];
+}
+
+/** What is read of each line. */
+export interface LineOptions {
+  /** The fields that make the subject. */
+  readonly by: readonly string[];
+  /** Names of fields in the log, by the name that they are used as: `{ time: 'ts' }`. */
+  readonly map: Readonly<Record<string, string>>;
+  /** The names that the format uses for a field, the preferred one first. */
+  readonly names?: Readonly<Record<string, readonly string[]>>;
+}
 
 /** Names that logs use for the fields of a request. */
 const NAMES: Readonly<Record<string, readonly string[]>> = {
@@ -224,4 +252,38 @@ function timeReader(): (value: unknown) => number | undefined {
     last = value;
     return (time = readTime(value));
   };
+}
+
+const MOST_LISTED = 40;
+
+/** The year 2000, in microseconds: a smaller number is a duration or a size. */
+const EARLIEST = 946_684_800e6;
+
+/** Returns the fields of a line as text, and the `--map` that reads the missing ones. */
+export function fieldsFound(fields: readonly NamedField[], missing: readonly string[]): string {
+  const names = fields.slice(0, MOST_LISTED).map(([name]) => name);
+  const more = fields.length > MOST_LISTED ? ` and ${fields.length - MOST_LISTED} more` : '';
+  const map = missing
+    .filter((field) => !names.includes(field))
+    .map((field) => `${field}=${fieldFor(field, fields) ?? '<field>'}`);
+  const fix = map.length > 0 ? `write --map ${map.join(',')}` : 'check --format, --map and --by';
+  return escaped(`the log has the fields ${names.join(', ')}${more}; ${fix}`);
+}
+
+/** Returns the first field whose value can be a time or an address. */
+function fieldFor(field: string, fields: readonly NamedField[]): string | undefined {
+  const isTime = (value: unknown) => (readTime(value) ?? 0) > EARLIEST;
+  const isAddress = (value: unknown) => canonicalIp(textOf(value)?.split(',')[0]) !== undefined;
+  const fits = field === 'time' ? isTime : field === 'ip' ? isAddress : () => false;
+  return fields.find(([, value]) => fits(value))?.[0];
+}
+
+/** Returns the first field of a line that can have the address from which a proxy received a request. */
+export function forwardedField(fields: readonly NamedField[]): string | undefined {
+  const named = fields.filter(([name]) => /forwarded|real.?ip|connecting.?ip|client.?ip/i.test(name));
+  const isPublic = (address: string) => {
+    const ip = canonicalIp(address.trim());
+    return ip !== undefined && !isPrivate(ip);
+  };
+  return named.find(([, value]) => textOf(value)?.split(',').some(isPublic))?.[0];
 }

@@ -1,7 +1,16 @@
 import type { Bar } from '../tally.js';
 import type { RuleResult, Simulation } from '../simulate.js';
 import type { Target } from '../suggest.js';
-import { notesOf, summaryOf, verdictOf, count, instant, percent, printable, targetText } from './notes.js';
+import {
+  notesOf,
+  summaryOf,
+  verdictOf,
+  count,
+  instant,
+  percent,
+  printable,
+  targetText,
+} from './text-report.js';
 
 /** The size of the bars. */
 const WIDTH = 960;

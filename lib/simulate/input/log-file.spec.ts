@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { readLines } from './lines.js';
+import { readLines } from './log-file.js';
 
 async function linesOf(...chunks: (string | Buffer)[]): Promise<string[]> {
   async function* bytes() {
