@@ -5,7 +5,7 @@ function open(maxSize: number) {
   const dropped: Client[] = [];
   const clients = new Clients({
     ...{ rules: 1, maxSize },
-    measure: () => 0,
+    measure: () => 1,
     onDropped: (client) => dropped.push(client),
   });
   return { clients, dropped };

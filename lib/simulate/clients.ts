@@ -22,7 +22,7 @@ interface ClientsOptions {
   readonly rules: number;
   /** Maximum total size of the clients in memory. */
   readonly maxSize: number;
-  /** Deletes the expired states of a client, and returns the size of the others: an integer from 0. */
+  /** Deletes the expired states of a client, and returns its size with the others: an integer from 1. */
   readonly measure: (client: Client) => number;
   /** Receives a client that is dropped from memory. */
   readonly onDropped: (client: Client) => void;
@@ -47,10 +47,10 @@ export class Clients {
 
   /** Measures a client after its request, and another one, whose states may have expired. */
   measure(client: Client): void {
-    const resize = (each: Client): void => this.clients.resize(each, 1 + this.options.measure(each));
-    resize(client);
-    this.clients.sweep((each) => {
-      resize(each);
+    const { clients, options } = this;
+    clients.resize(client, options.measure(client));
+    clients.sweep((other) => {
+      clients.resize(other, options.measure(other));
       return false;
     }, 1);
   }

@@ -129,7 +129,8 @@ export async function simulate(options: SimulateOptions, progress: Progress): Pr
   const clients = new Clients({
     rules: rules.length,
     maxSize: options.maxClients,
-    measure: ({ counters }) => sum(rules.map((rule, index) => counters[index]!.measure(rule, now))),
+    measure: ({ counters }) =>
+      counters.reduce((size, counter, index) => size + counter.measure(rules[index]!, now), 1),
     onDropped: (client: Client) => {
       dropped += 1;
       if (client.requests > busiest.requests) busiest = client;

@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { counted, duration, percent, rate } from '../../lib/dashboard/page/figures.js';
-import { bars, niceSteps } from '../../lib/dashboard/page/scale.js';
-import { visible } from '../../lib/dashboard/page/visible-text.js';
+import { counted, duration, percent, rate, visible } from '../../lib/dashboard/page/figures.js';
+import { bars, niceSteps } from '../../lib/dashboard/page/charts.js';
 
 describe('the texts of the operations page', () => {
   it('show characters that are invisible or change the direction of text as escapes', () => {

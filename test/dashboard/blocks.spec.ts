@@ -238,7 +238,7 @@ describe('a change of a subject', () => {
     const { status, body } = await app.block(id, { reason: 'x'.repeat(1025) });
     expect([status, body]).toEqual([
       422,
-      expect.stringContaining('reason: has to be a text of up to 1024 characters'),
+      expect.stringContaining('allowed: a text of up to 1024 characters'),
     ]);
   });
 });

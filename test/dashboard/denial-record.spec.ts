@@ -4,8 +4,12 @@ import { describe, expect, it } from '@jest/globals';
 import { MemoryStore } from '../../lib/index.js';
 import { RateLimiter } from '../../lib/limiter.js';
 import { Collector } from '../../lib/dashboard/collect/collector.js';
-import { DenialRecord, MOST_RESULTS } from '../../lib/dashboard/explain/denial-record.js';
-import { MOST_SUBJECTS, SubjectTimelines } from '../../lib/dashboard/explain/subject-timelines.js';
+import {
+  DenialRecord,
+  MOST_RESULTS,
+  MOST_SUBJECTS,
+  SubjectTimelines,
+} from '../../lib/dashboard/explain/denial-record.js';
 import { hashOf, isSampled } from '../../lib/dashboard/preview/traffic-record.js';
 
 const START = 1_700_000_000_000;

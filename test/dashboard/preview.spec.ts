@@ -3,9 +3,8 @@ import type { ExecutionContext } from '@nestjs/common';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { RateLimitService, type RouteRule } from '../../lib/index.js';
 import type { AnyRule } from '../../lib/rules/rule.js';
-import { whyNoPreview, ReplayedRule } from '../../lib/dashboard/preview/replayed-rule.js';
 import { changedFields } from '../../lib/nest/rules/rule-changes.js';
-import { replayTraffic } from '../../lib/dashboard/preview/replay-traffic.js';
+import { replayTraffic, whyNoPreview, ReplayedRule } from '../../lib/dashboard/preview/replay-traffic.js';
 import type { Preview } from '../../lib/dashboard/snapshot.js';
 import {
   hashOf,

@@ -1,6 +1,5 @@
 import { isFields } from '../../contracts/fields.js';
-import { CHART_S, RULE_CHART_S } from '../snapshot.js';
-import type { BreakerState, SnapshotProcess } from '../snapshot-process.js';
+import { CHART_S, RULE_CHART_S, type BreakerState, type SnapshotProcess } from '../snapshot.js';
 import type { Collector } from './collector.js';
 import { sum, type DurationCounts } from './durations.js';
 import { readMinute, type MinuteCounts } from './minutes.js';

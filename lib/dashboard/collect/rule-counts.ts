@@ -2,11 +2,11 @@ import type { RuleDecision } from '../../contracts/decision.js';
 import type { RuleHit } from '../../rules/compiled-rule.js';
 import { RULE_CHART_S } from '../snapshot.js';
 import type { RecordedRequests } from '../../nest/explanation.js';
-import type { SubjectTimelines } from '../explain/subject-timelines.js';
 import { hashOf, isSampled, mergeTraffic, routeHash, TrafficRecord } from '../preview/traffic-record.js';
 import { subjectText } from '../subjects/masked.js';
 import { DeniedSubjects } from './space-saving.js';
 import { Seconds } from './durations.js';
+import type { SubjectTimelines } from '../explain/denial-record.js';
 
 /** Number of seconds of which rates are the mean, including the current one. */
 export const RATE_S = 10;

@@ -1,13 +1,22 @@
-import { CHART_S, RULE_CHART_S, type Snapshot, type SnapshotRule, type SnapshotSecond } from '../snapshot.js';
-import type { BreakerState } from '../snapshot-process.js';
-import { SOURCES } from './collector.js';
+import {
+  CHART_S,
+  RULE_CHART_S,
+  type Snapshot,
+  type SnapshotRule,
+  type SnapshotSecond,
+  type BreakerState,
+  type SnapshotProblem,
+  type SnapshotProcess,
+} from '../snapshot.js';
+import { SOURCES, FALLBACK } from './collector.js';
 import { percentile, sum } from './durations.js';
-import type { ProcessReport, RuleReport } from './process-report.js';
-import type { SeenReport } from './report-reader.js';
-import { worstOf } from './processes.js';
+import { type ProcessReport, type RuleReport, LONGEST_FIGURES } from './process-report.js';
+import { type SeenReport, SILENT_MS, type AllReports } from './report-reader.js';
 import { RATE_S } from './rule-counts.js';
 import { mergeFrequent, type CountedElement } from './space-saving.js';
 import { entryOf } from '../../contracts/entry-of.js';
+import { MOST_RULES } from './minutes.js';
+import { MOST_READ } from '../../stores/redis/link/shared-minutes.js';
 
 const MOST_SUBJECTS = 10;
 
@@ -20,7 +29,7 @@ export interface RuleTotals extends Pick<
 }
 
 /** The figures of all processes. */
-export interface Totals extends Pick<Snapshot, 'seconds' | 'gaps' | 'latency' | 'shares' | 'servers'> {
+interface Totals extends Pick<Snapshot, 'seconds' | 'gaps' | 'latency' | 'shares' | 'servers'> {
   readonly rules: ReadonlyMap<string, RuleTotals>;
   /** Results per second of rules that are not in `rules`. */
   readonly uncounted: number;
@@ -126,4 +135,68 @@ function serversOf(reports: readonly ProcessReport[]): Snapshot['servers'] {
   for (const [server, state] of reports.flatMap(({ servers }) => servers))
     entryOf(states, server, () => []).push(state);
   return Array.from(states, ([server, each]) => ({ server, state: worstOf(each)! }));
+}
+
+const BAD_TO_WORSE: readonly BreakerState[] = ['closed', 'half-open', 'open'];
+/** Maximum number of problems that are shown. */
+const MOST_PROBLEMS = 20;
+
+/** Returns the worst state of the circuit breakers; `null` without any. */
+function worstOf(states: readonly BreakerState[]): BreakerState | null {
+  return BAD_TO_WORSE.findLast((state) => states.includes(state)) ?? null;
+}
+
+/** Returns what the page shows of a process. */
+export function processOf(report: SeenReport, now: number): SnapshotProcess {
+  const { id, host, pid, since, servers, sources, isCurrent, seenMs } = report;
+  return {
+    id,
+    host,
+    pid,
+    since,
+    version: report.package ?? null,
+    circuit: worstOf(servers.map(([, state]) => state)),
+    fallback: (sources[FALLBACK] ?? 0) / Math.max(1, sum(sources)),
+    liveRules: report.liveRules ?? '',
+    silentSince: isCurrent && seenMs <= SILENT_MS ? null : now - seenMs,
+  };
+}
+
+interface Context {
+  readonly alive: number;
+  /** Results per second of rules without figures. */
+  readonly uncounted: number;
+  /** Why live rules were lost, which the page shows apart. */
+  readonly loss: string | undefined;
+}
+
+/** Returns what is wrong in any process: first what concerns the figures, then what processes report. */
+export function problemsOf(
+  { reports, outage, unreadable }: AllReports,
+  { alive, uncounted, loss }: Context,
+): readonly SnapshotProblem[] {
+  const texts = [
+    outage &&
+      `Redis cannot be read (${outage.reason}): the figures of other processes are the last known ones.`,
+    alive > MOST_READ &&
+      `There are ${alive} processes: the figures are those of ${reports.length}, since at most ${MOST_READ} are read.`,
+    unreadable > 0 &&
+      `Reports that cannot be read, since another version of the package writes another form: ${unreadable}.`,
+    uncounted > 0 && tooMany(uncounted),
+  ];
+  const own = texts.filter((text) => typeof text === 'string').map((text) => ({ text, processes: [] }));
+  const reported = new Map<string, string[]>();
+  for (const { host, pid, problems = [], isCurrent } of reports) {
+    if (!isCurrent) continue;
+    for (const text of problems) reported.set(text, [...(reported.get(text) ?? []), `${host} ${pid}`]);
+  }
+  const others = Array.from(reported, ([text, processes]) => ({ text, processes }));
+  const shown = others.filter(({ text }) => loss === undefined || !text.includes(loss));
+  return [...own, ...shown].slice(0, MOST_PROBLEMS);
+}
+
+function tooMany(uncounted: number): string {
+  const rate = uncounted < 1 ? 'less than one' : Math.round(uncounted);
+  const most = `${MOST_RULES} rules, with ${LONGEST_FIGURES} characters of figures`;
+  return `The figures of some rules are missing: a process reports at most ${most}. Results of others per second: ${rate}.`;
 }

@@ -5,12 +5,13 @@ import {
   Logger,
   NotFoundException,
   ServiceUnavailableException,
-  UnprocessableEntityException,
 } from '@nestjs/common';
+import type { Duration } from '../../contracts/duration.js';
 import { isFields } from '../../contracts/fields.js';
+import { AUTHORSHIP, durationOption, readOptions, type OptionCheck } from '../../contracts/options.js';
 import { escaped } from '../../contracts/shown.js';
 import { RateLimitStoreError } from '../../limiter/rate-limit-store.error.js';
-import type { SetOptions } from '../../live/change-options.js';
+import { UNSET_OPTIONS, type LiveRuleFields } from '../../live/change-options.js';
 import { RateLimitService } from '../../nest/rate-limit.service.js';
 import { DASHBOARD_OPTIONS, type RateLimitDashboardOptions } from '../dashboard.options.js';
 import { Previews } from '../preview/previews.js';
@@ -19,24 +20,44 @@ import type { Explanation } from '../../nest/explanation.js';
 import type { NamedSubject } from '../snapshot.js';
 import { unmasked } from '../subjects/masked.js';
 import { Restrictions } from '../subjects/restrictions.js';
-import { SubjectActions } from '../subjects/subject-actions.js';
+import { SubjectActions, SUBJECTS, type SubjectOfRule } from '../subjects/subject-actions.js';
 import { History } from './history.js';
 import { authorOf, pathEnd, type DashboardRequest } from './request-checks.js';
 
-type Fields = Readonly<Record<string, unknown>>;
-
-/** The fields of a body: `TEXTS` are texts if they are among those of the request. */
-interface Given extends Fields {
+/** The fields of a body: those that the checks of a change name. */
+interface Given {
   readonly rule: string;
+  /** The id of a subject; to find one, the subject as a person writes it. */
   readonly subject: string;
+  /** The id of a denial. */
   readonly id: string;
+  readonly subjects: readonly SubjectOfRule[];
+  readonly fields: LiveRuleFields;
+  readonly expires: Duration;
+  readonly version: number;
+  readonly reason?: string;
 }
 
-const TEXTS = ['rule', 'subject', 'id'];
+type Checks = Readonly<Partial<Record<keyof Given, OptionCheck>>>;
+
+const TEXT: OptionCheck = {
+  allowed: 'a text that is not empty',
+  accepts: (value) => typeof value === 'string' && value !== '',
+  isRequired: true,
+};
+const FIELDS: OptionCheck = {
+  allowed: 'an object with fields of a rule',
+  accepts: isFields,
+  isRequired: true,
+};
+/** That of `change`, or 0 without one. */
+const VERSION: OptionCheck = { ...UNSET_OPTIONS.version, isRequired: true };
+const { reason } = AUTHORSHIP;
+const OF_SUBJECT: Checks = { rule: TEXT, subject: TEXT };
 
 /** A request that changes something: the fields of its body, and what it does. */
 interface Change {
-  readonly fields: readonly string[];
+  readonly checks: Checks;
   /** Whether it changes nothing, so that a page that is read-only sends it as well. */
   readonly isRead?: true;
   /** What the author has done with a subject, for the log. */
@@ -52,55 +73,69 @@ interface Change {
 /** The changes by the ends of their paths, without those of the application's buttons. */
 export const CHANGES: Readonly<Record<string, Change>> = {
   'rules/preview': {
-    fields: ['rule', 'fields', 'subject?'],
+    checks: { rule: TEXT, fields: FIELDS, subject: { ...TEXT, isRequired: false } },
     isRead: true,
     run: async ({ previews, subjects }, { rule, fields, subject }) => {
-      const one = subject ? await subjects.textOf(rule, text('subject', subject)) : undefined;
-      return previews.of(rule, fieldsOf(fields), one);
+      const one = subject && (await subjects.textOf(rule, subject));
+      return previews.of(rule, fields, one);
     },
   },
   'rules/set': {
-    fields: ['rule', 'fields', 'version', 'reason', 'expires'],
+    checks: { rule: TEXT, fields: FIELDS, version: VERSION, reason, expires: durationOption },
     run: ({ limits }, { rule, fields, ...options }, by) =>
-      limits.rules.set(rule, fieldsOf(fields), changeBy(by, options)),
+      limits.rules.set(rule, fields, { ...options, by: by() }),
   },
   'rules/unset': {
-    fields: ['rule', 'version', 'reason'],
-    run: ({ limits }, { rule, ...options }, by) => limits.rules.unset(rule, changeBy(by, options)),
+    checks: { rule: TEXT, version: VERSION, reason },
+    run: ({ limits }, { rule, ...options }, by) => limits.rules.unset(rule, { ...options, by: by() }),
   },
   'rules/undo': {
-    fields: ['version', 'reason'],
-    run: ({ history }, { version, reason }, by) => history.undo(version, authorWith(by, reason)),
+    checks: { version: VERSION, reason },
+    run: ({ history }, { version, ...options }, by) => history.undo(version, { ...options, by: by() }),
   },
-  'rules/restore': endOfLoss('restore'),
-  'rules/accept': endOfLoss('accept'),
+  'rules/restore': {
+    checks: { reason },
+    run: ({ limits }, options, by) => limits.rules.restore({ ...options, by: by() }),
+  },
+  'rules/accept': {
+    checks: { reason },
+    run: ({ limits }, options, by) => limits.rules.accept({ ...options, by: by() }),
+  },
   // Its subject is in the body, since logs of requests have their URLs.
   'subjects/find': {
-    fields: ['subject'],
+    checks: { subject: TEXT },
     isRead: true,
     run: ({ restrictions }, { subject }) => restrictions.find(subject),
   },
-  'subjects/reset': ofSubject('has reset', async ({ subjects }, { rule, subject }, by) => ({
-    reset: await subjects.reset(rule, subject, by()),
-  })),
-  'subjects/block': ofSubject(
-    'has blocked',
-    ({ subjects }, { rule, subject, expires, reason }, by) =>
-      subjects.block(rule, subject, expires, authorWith(by, reason)),
-    ['expires', 'reason'],
-  ),
-  'subjects/set': ofSubject(
-    'has set an exception of',
-    ({ subjects }, { rule, subject, fields, ...options }, by) =>
-      subjects.setException(rule, subject, fieldsOf(fields), { ...options, by: by() }),
-    ['fields', 'reason', 'expires'],
-  ),
-  'subjects/unblock': ofSubject('has unblocked', ({ subjects }, { rule, subject }, by) =>
-    subjects.unblock(rule, subject, by()),
-  ),
-  'subjects/unset': ofSubject('has removed the exception of', ({ subjects }, { rule, subject }, by) =>
-    subjects.unsetException(rule, subject, by()),
-  ),
+  'subjects/reset': {
+    checks: OF_SUBJECT,
+    done: 'has reset',
+    run: async ({ subjects }, { rule, subject }, by) => ({
+      reset: await subjects.reset(rule, subject, by()),
+    }),
+  },
+  'subjects/block': {
+    checks: { ...OF_SUBJECT, expires: { ...durationOption, isRequired: true }, reason },
+    done: 'has blocked',
+    run: ({ subjects }, { rule, subject, expires, ...options }, by) =>
+      subjects.block(rule, subject, expires, { ...options, by: by() }),
+  },
+  'subjects/set': {
+    checks: { ...OF_SUBJECT, fields: FIELDS, reason, expires: durationOption },
+    done: 'has set an exception of',
+    run: ({ subjects }, { rule, subject, fields, ...options }, by) =>
+      subjects.setException(rule, subject, fields, { ...options, by: by() }),
+  },
+  'subjects/unblock': {
+    checks: OF_SUBJECT,
+    done: 'has unblocked',
+    run: ({ subjects }, { rule, subject }, by) => subjects.unblock(rule, subject, by()),
+  },
+  'subjects/unset': {
+    checks: OF_SUBJECT,
+    done: 'has removed the exception of',
+    run: ({ subjects }, { rule, subject }, by) => subjects.unsetException(rule, subject, by()),
+  },
 };
 
 /** Carries out the requests of the page that change something, and those about changes. */
@@ -122,14 +157,14 @@ export class Changes {
    * Carries out a request, and returns what the page gets.
    *
    * @throws ForbiddenException if the page is read-only
-   * @throws UnprocessableEntityException if the body has another form
+   * @throws RateLimitConfigError if the body has another form
    */
   async run(request: DashboardRequest): Promise<unknown> {
     const [room, name] = pathEnd(request);
     const { actions = [], author, readOnly } = this.options;
     const change = room === 'actions' ? undefined : CHANGES[`${room}/${name}`];
     if (readOnly && !change?.isRead) throw new ForbiddenException('The operations page is read-only.');
-    const given = bodyOf(request, change?.fields ?? []);
+    const given = bodyOf(request, change?.checks ?? {});
     if (change) return this.logged(change, given, () => authorOf(request, author));
     const action = room === 'actions' && actions.find((each) => each.id === name);
     if (!action) throw new NotFoundException('There is no such action.');
@@ -159,7 +194,7 @@ export class Changes {
 
   /** Returns why a request was denied, for a user with the right to see subjects. */
   async explain(request: DashboardRequest): Promise<Explanation<NamedSubject>> {
-    const { id } = bodyOf(request, ['id']);
+    const { id } = bodyOf(request, { id: TEXT });
     const by = authorOf(request, this.options.author);
     const { rules, ...explanation } = await this.limits.explain(id, { by });
     const { secret } = await this.processes.all();
@@ -171,51 +206,12 @@ export class Changes {
 
   /** Returns the subjects in a request, for a user with the right to see them. */
   async unmask(request: DashboardRequest): Promise<{ readonly subjects: readonly string[] }> {
-    const { subjects } = bodyOf(request, ['subjects']);
+    const { subjects } = bodyOf(request, { subjects: SUBJECTS });
     return { subjects: await this.subjects.unmask(subjects, authorOf(request, this.options.author)) };
   }
 }
 
-/** The options of a change: `limits.rules` checks them. */
-function changeBy(by: () => string, options: Fields): SetOptions {
-  if (options['version'] !== undefined) return { ...options, by: by() };
-  throw new UnprocessableEntityException('version: missing; it is that of `change`, or 0 without one');
-}
-
-function authorWith(by: () => string, reason: unknown): { readonly by: string; readonly reason?: string } {
-  return { by: by(), ...(reason !== undefined && { reason: text('reason', reason) }) };
-}
-
-/** Ends a loss of live rules. */
-function endOfLoss(how: 'restore' | 'accept'): Change {
-  return {
-    fields: ['reason'],
-    run: ({ limits }, { reason }, by) => limits.rules[how](authorWith(by, reason)),
-  };
-}
-
-/** A change of a subject under a rule. */
-function ofSubject(done: string, run: Change['run'], others: readonly string[] = []): Change {
-  return { fields: ['rule', 'subject', ...others], done, run };
-}
-
-/** @throws UnprocessableEntityException if the body is no object, lacks a text, or has other fields */
-function bodyOf({ body }: DashboardRequest, names: readonly string[]): Given {
-  if (!isFields(body)) throw new UnprocessableEntityException('The body has to be a JSON object.');
-  const allowed = names.map((name) => name.replace('?', ''));
-  const others = Object.keys(body).filter((name) => !allowed.includes(name));
-  const problem = `${others.join(', ')}: unknown; allowed: ${allowed.join(', ') || 'none'}`;
-  if (others.length > 0) throw new UnprocessableEntityException(problem);
-  for (const name of names) if (TEXTS.includes(name)) text(name, body[name]);
-  return body as Given;
-}
-
-function text(name: string, value: unknown): string {
-  if (typeof value === 'string' && value !== '') return value;
-  throw new UnprocessableEntityException(`${name}: has to be a text`);
-}
-
-function fieldsOf(value: unknown): Fields {
-  if (isFields(value)) return value;
-  throw new UnprocessableEntityException('fields: has to be an object with fields of a rule');
+/** @throws RateLimitConfigError if the body is no object, lacks a field, or has others */
+function bodyOf({ body }: DashboardRequest, checks: Checks): Given {
+  return readOptions<Partial<Given>>('the body', body as Partial<Given>, checks as Required<Checks>) as Given;
 }

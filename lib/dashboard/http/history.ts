@@ -49,7 +49,7 @@ export class History {
    *
    * @throws UnprocessableEntityException if it is not the last change of its rule or exception any more
    */
-  async undo(version: unknown, { by, reason }: UnsetOptions): Promise<number> {
+  async undo(version: number, { by, reason }: UnsetOptions): Promise<number> {
     const change = (await this.changes()).find(({ record }) => record.version === version);
     if (!change || !this.canUndo(change))
       throw new UnprocessableEntityException('This change cannot be undone any more; reload the history.');

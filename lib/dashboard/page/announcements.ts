@@ -1,6 +1,5 @@
 import type { SnapshotRule } from '../snapshot.js';
-import { count } from './figures.js';
-import { visible } from './visible-text.js';
+import { count, visible } from './figures.js';
 
 /** Milliseconds between two announcements of denials: a screen reader reads one out before the next. */
 const BETWEEN_MS = 15_000;

@@ -4,9 +4,8 @@ import type { NamedSubject, Preview, SnapshotRule } from '../snapshot.js';
 import { report } from './announcements.js';
 import { dialogForm, openDialog, reasonField, textsOf, useForm, type FormTexts } from './dialog.js';
 import { button } from './elements.js';
-import { count, counted, duration, milliseconds } from './figures.js';
+import { count, counted, duration, milliseconds, visible } from './figures.js';
 import { post } from './request.js';
-import { visible } from './visible-text.js';
 
 /** Fields that the form always has, in this order; others of the rule follow. */
 const USUAL = ['limit', 'window', 'block', 'mode'];

@@ -1,5 +1,5 @@
 import { h, isValidElement, type ComponentChild, type MouseEventHandler, type Ref } from 'preact';
-import { visible } from './visible-text.js';
+import { visible } from './figures.js';
 
 /** A text of a client, whose direction does not reach the text around it. */
 export function clientText(text: string, title?: string) {

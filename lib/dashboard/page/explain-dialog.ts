@@ -6,9 +6,8 @@ import type { NamedSubject, Snapshot } from '../snapshot.js';
 import { findings, openDialog, searchForm, useReading } from './dialog.js';
 import { openEditor } from './edit-dialog.js';
 import { button, clientText, figure, row, table } from './elements.js';
-import { clock, count, counted, date, duration } from './figures.js';
+import { clock, count, counted, date, duration, visible } from './figures.js';
 import { post } from './request.js';
-import { visible } from './visible-text.js';
 
 type ShownExplanation = Explanation<NamedSubject>;
 type ShownResult = ExplainedRule<NamedSubject>;

@@ -3,11 +3,9 @@ import { useEffect, useState } from 'preact/hooks';
 import type { FoundRule, FoundSubject, Restriction, Snapshot } from '../snapshot.js';
 import { confirm, findings, openDialog, searchForm, useReading } from './dialog.js';
 import { button, clientText, figure, operationsHead, row, table } from './elements.js';
-import { count, counted, date, duration, percent } from './figures.js';
-import { named, NamesButton, SubjectName, useName } from './names.js';
+import { count, counted, date, duration, percent, textOf, visible } from './figures.js';
 import { post, read } from './request.js';
-import { SubjectOperations } from './subjects.js';
-import { textOf, visible } from './visible-text.js';
+import { SubjectOperations, named, NamesButton, SubjectName, useName } from './subjects.js';
 
 /** What the reader may do in the dialog. */
 type Rights = Pick<Snapshot, 'readOnly' | 'unmask'>;

@@ -3,17 +3,14 @@ import { useEffect, useState } from 'preact/hooks';
 import type { Snapshot } from '../snapshot.js';
 import { announce, DenialReport, report } from './announcements.js';
 import { button } from './elements.js';
-import { visible } from './visible-text.js';
 import { openExplainer } from './explain-dialog.js';
 import { openFinder } from './find-dialog.js';
-import { openHistory } from './history.js';
-import { Loss } from './loss.js';
-import { NamesButton } from './names.js';
-import { Overview } from './overview.js';
-import { post } from './request.js';
-import { Problems, Processes } from './processes.js';
-import { RulesTable } from './rules-table.js';
-import { SnapshotStream, type Connection } from './stream.js';
+import { openHistory, Loss } from './live-changes.js';
+import { Overview, Problems, Processes } from './overview.js';
+import { post, SnapshotStream, type Connection } from './request.js';
+import { RulesTable } from './rules.js';
+import { visible } from './figures.js';
+import { NamesButton } from './subjects.js';
 
 const STATES = {
   connecting: 'Connecting…',

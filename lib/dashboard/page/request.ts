@@ -1,8 +1,11 @@
+import type { Snapshot } from '../snapshot.js';
+import { patched } from '../snapshot-patch.js';
+
 /** Milliseconds after which a request counts as failed. */
 const LONGEST_MS = 15_000;
 
 /** A request that the server refused. Its message is for the reader. */
-export class RefusedError extends Error {
+class RefusedError extends Error {
   constructor(
     readonly status: number,
     message: string,
@@ -52,4 +55,85 @@ function messageOf({ status, statusText }: Response, body: unknown): string {
   return isStale
     ? `${message}\nSomeone else has changed the rule. Close this form and open it again.`
     : message;
+}
+
+/** Milliseconds without a snapshot after which the figures count as old; the server sends changes each second. */
+const SILENCE_MS = 5000;
+const LONGEST_WAIT_MS = 15_000;
+
+/** The state of the connection. `problem` is the reason why it is lost. */
+export interface Connection {
+  readonly state: 'connecting' | 'live' | 'lost' | 'refused';
+  readonly problem?: string;
+}
+
+/** Follows the snapshots of the server, and connects again when the stream ends or is silent. */
+export class SnapshotStream {
+  private source: EventSource | undefined;
+  private lastAt = performance.now();
+  private attempts = 0;
+  /** What the stream has sent so far. */
+  private last: Snapshot | undefined;
+
+  constructor(
+    private readonly onSnapshot: (snapshot: Snapshot) => void,
+    private readonly onConnection: (connection: Connection) => void,
+  ) {}
+
+  start(): void {
+    this.onConnection({ state: 'connecting' });
+    this.open();
+    setInterval(() => this.checkSilence(), 1000);
+  }
+
+  private open(): void {
+    this.lastAt = performance.now();
+    const source = new EventSource('events');
+    this.source = source;
+    source.addEventListener('snapshot', ({ data }: MessageEvent<string>) => {
+      this.receive(JSON.parse(data) as Snapshot);
+    });
+    source.addEventListener('update', ({ data }: MessageEvent<string>) => {
+      if (this.last) this.receive(patched(this.last, JSON.parse(data) as object));
+    });
+    source.addEventListener('error', () => void this.reopen());
+  }
+
+  private receive(snapshot: Snapshot): void {
+    this.last = snapshot;
+    this.attempts = 0;
+    this.lastAt = performance.now();
+    this.onConnection({ state: 'live' });
+    this.onSnapshot(snapshot);
+  }
+
+  private checkSilence(): void {
+    if (this.source && performance.now() - this.lastAt > SILENCE_MS) void this.reopen();
+  }
+
+  /**
+   * An EventSource hides the status of a refused stream, so that a plain request finds the reason. The server ends streams
+   * now and then: the first attempt after that is not reported.
+   */
+  private async reopen(): Promise<void> {
+    if (!this.source) return;
+    this.source.close();
+    this.source = undefined;
+    const wait = Math.min(LONGEST_WAIT_MS, 500 * 2 ** this.attempts++);
+    try {
+      this.onSnapshot(await read<Snapshot>('snapshot'));
+      if (this.attempts > 1)
+        this.onConnection({ state: 'lost', problem: 'The stream of figures does not open.' });
+    } catch (error) {
+      this.onConnection(connectionAfter(error));
+    }
+    setTimeout(() => this.open(), wait);
+  }
+}
+
+function connectionAfter(error: unknown): Connection {
+  if (!(error instanceof RefusedError)) throw error;
+  const { status, message } = error;
+  const isRefused = status === 401 || status === 403;
+  return isRefused ? { state: 'refused', problem: message } : { state: 'lost', problem: message };
 }

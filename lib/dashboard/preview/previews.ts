@@ -10,8 +10,7 @@ import { RuleTable, type TableRule } from '../../nest/rules/rule-table.js';
 import { BUSY, ProcessQuestions } from '../collect/process-questions.js';
 import { ProcessReports } from '../collect/process-reports.js';
 import type { Preview } from '../snapshot.js';
-import { whyNoPreview, ReplayedRule } from './replayed-rule.js';
-import { replayTraffic } from './replay-traffic.js';
+import { replayTraffic, whyNoPreview, ReplayedRule } from './replay-traffic.js';
 import { hashOf, mergeTraffic, readTraffic, routeHash, type RecordedTraffic } from './traffic-record.js';
 
 /** Maximum number of rules whose records a process requests from the others, one request at a time. */

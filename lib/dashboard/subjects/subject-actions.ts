@@ -8,8 +8,7 @@ import {
 import { isFields } from '../../contracts/fields.js';
 import { escaped } from '../../contracts/shown.js';
 import { parseDuration, type Duration } from '../../contracts/duration.js';
-import { AUTHORSHIP, durationOption } from '../../contracts/options.js';
-import { problem } from '../../contracts/rate-limit-config.error.js';
+import type { OptionCheck } from '../../contracts/options.js';
 import type { LiveRuleFields, SetOptions, UnsetOptions } from '../../live/change-options.js';
 import { type Subject, subjectForPrograms, subjectFromSource } from '../../rules/subject.js';
 import { isPlain } from '../../nest/programs/program-rules.js';
@@ -26,6 +25,24 @@ const LONGEST_REASON = 1024;
 const REASON = 'blocked on the operations page';
 /** A block of one microsecond replaces another one, and every process learns it. */
 const SHORTEST_BLOCK = 1;
+
+/** A subject to unmask. */
+export interface SubjectOfRule {
+  readonly rule: string;
+  readonly id: string;
+}
+
+/** The check of subjects to unmask. */
+export const SUBJECTS: OptionCheck = {
+  allowed: `a list of 1 to ${MOST_UNMASKED} { rule, id }`,
+  accepts: (value) =>
+    Array.isArray(value) && value.length > 0 && value.length <= MOST_UNMASKED && value.every(isSubject),
+  isRequired: true,
+};
+
+function isSubject(value: unknown): boolean {
+  return isFields(value) && typeof value['rule'] === 'string' && typeof value['id'] === 'string';
+}
 
 /** Resets, blocks and unmasks the subjects that the page lists. */
 @Injectable()
@@ -60,13 +77,8 @@ export class SubjectActions {
    * @throws UnprocessableEntityException if there is no such subject, or the rule cannot block it
    * @throws RateLimitStoreError if Redis did not confirm the block
    */
-  async block(rule: string, id: string, expires: unknown, { by, reason }: UnsetOptions): Promise<void> {
+  async block(rule: string, id: string, expires: Duration, { by, reason }: UnsetOptions): Promise<void> {
     const { subject, rules } = await this.find(rule, id);
-    if (!durationOption.accepts(expires)) {
-      throw new UnprocessableEntityException(problem('expires', expires, durationOption.allowed));
-    }
-    if (reason !== undefined && !AUTHORSHIP.reason.accepts(reason))
-      throw new UnprocessableEntityException(`reason: has to be ${AUTHORSHIP.reason.allowed}`);
     const microseconds = parseDuration(expires)!;
     const hits = hitsOf(rules, subject).filter(({ block }) => block);
     if (hits.length > 0) {
@@ -81,7 +93,7 @@ export class SubjectActions {
       );
     }
     const why = reason === undefined ? REASON : `${REASON}: ${reason}`.slice(0, LONGEST_REASON);
-    const expiring = { expires: expires as Duration, by, reason: why };
+    const expiring = { expires, by, reason: why };
     await this.limits.rules.setException(rule, subjectForPrograms(subject), 'deny', expiring);
   }
 
@@ -136,13 +148,11 @@ export class SubjectActions {
    * Returns the texts of subjects, and logs who has seen them: by their ids, since a log holds no subjects. Whatever names
    * a subject on the page has its masked text and its id, which only this method decrypts for the page.
    *
-   * @param wanted a list of `{ rule, id }`
-   * @throws UnprocessableEntityException if it is none, or an id is of no subject of its rule
+   * @throws UnprocessableEntityException if an id is of no subject of its rule
    */
-  async unmask(wanted: unknown, by: string): Promise<readonly string[]> {
-    const list = listOf(wanted);
-    const subjects = await Promise.all(list.map(({ rule, id }) => this.subjectOf(rule, id)));
-    const ids = list.map(({ rule, id }) => `${id} of rule "${escaped(rule)}"`);
+  async unmask(wanted: readonly SubjectOfRule[], by: string): Promise<readonly string[]> {
+    const subjects = await Promise.all(wanted.map(({ rule, id }) => this.subjectOf(rule, id)));
+    const ids = wanted.map(({ rule, id }) => `${id} of rule "${escaped(rule)}"`);
     this.logger.log(`Operations page: "${escaped(by)}" has seen the subject with the id ${ids.join(', ')}.`);
     return subjects.map((subject) => plainText(subjectForPrograms(subject)));
   }
@@ -174,15 +184,6 @@ export class SubjectActions {
 
 function unknownSubject(rule: string): Error {
   return new UnprocessableEntityException(`There is no such subject of rule "${rule}"; reload the page.`);
-}
-
-function listOf(wanted: unknown): readonly { readonly rule: string; readonly id: string }[] {
-  const isSubject = (each: unknown) =>
-    isFields(each) && typeof each['rule'] === 'string' && typeof each['id'] === 'string';
-  if (Array.isArray(wanted) && wanted.length > 0 && wanted.length <= MOST_UNMASKED && wanted.every(isSubject))
-    return wanted as { rule: string; id: string }[];
-  const reason = `subjects: has to be a list of { rule, id }, at most ${MOST_UNMASKED}`;
-  throw new UnprocessableEntityException(reason);
 }
 
 function unlisted(error: Error): never {

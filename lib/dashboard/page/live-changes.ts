@@ -1,13 +1,12 @@
 import { h } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { HistoryEntry, Snapshot } from '../snapshot.js';
+import type { HistoryEntry, Snapshot, SnapshotLive } from '../snapshot.js';
 import type { Mark } from './charts.js';
 import { confirm, findings, openDialog, reasonField, useReading } from './dialog.js';
 import { button, clientText, operationsHead, table } from './elements.js';
-import { date } from './figures.js';
-import { SubjectName } from './names.js';
+import { date, textOf, visible } from './figures.js';
 import { read } from './request.js';
-import { textOf, visible } from './visible-text.js';
+import { SubjectName } from './subjects.js';
 
 /** Returns marks of the last changes of all rules, or of one; none while they cannot be read. */
 export function useMarks({ live, loss, rules }: Snapshot, of?: string): readonly Mark[] {
@@ -79,4 +78,51 @@ function fieldsText(fields: unknown, unknown: string): string {
   return Object.entries(fields)
     .map(([name, value]) => `${name} ${textOf(value)}`)
     .join(', ');
+}
+
+/** What an operator can decide about lost rules. */
+const DECISIONS = {
+  restore: {
+    label: 'Restore the rules in force',
+    text: 'The rules in force are stored again, with their authors and ends. What the source holds is deleted.',
+    done: 'The rules in force are stored again.',
+  },
+  accept: {
+    label: 'Accept the source',
+    text: 'What the source holds applies in every process. The rules in force that it does not hold end.',
+    done: 'The rules of the source apply in every process.',
+  },
+} as const;
+
+/** Shows live rules that were lost, those in force and those in the source, with the buttons that end the loss. */
+export function Loss({ loss, readOnly }: Pick<Snapshot, 'loss' | 'readOnly'>) {
+  const text = loss && `${date(loss.at)}: ${loss.reason}. The last rules stay in force.`;
+  return h('section', { id: 'loss', 'aria-labelledby': 'loss-title', hidden: loss === null }, [
+    h('h2', { id: 'loss-title' }, 'Live rules were lost'),
+    h('p', { role: 'status' }, visible(text ?? '')),
+    h('div', { class: 'loss-lists' }, [
+      liveRules('In force', loss?.inForce ?? []),
+      liveRules('In the source', loss?.stored ?? []),
+    ]),
+    !readOnly &&
+      h('div', { class: 'loss-actions' }, [
+        button(DECISIONS.restore.label, () => decide('restore'), { class: 'primary' }),
+        button(DECISIONS.accept.label, () => decide('accept')),
+      ]),
+  ]);
+}
+
+function liveRules(title: string, rules: readonly SnapshotLive[]) {
+  const row = ({ rule, subject, fields }: SnapshotLive) => {
+    const value = textOf(fields);
+    const of = subject && [', ', h(SubjectName, { rule, subject })];
+    const key = `${rule} ${subject?.id} ${value}`;
+    return h('li', { key }, clientText(rule), of, ' ', h('code', null, visible(value)));
+  };
+  return h('div', null, h('h3', null, title), h('ul', { class: 'plain' }, rules.map(row)));
+}
+
+function decide(how: keyof typeof DECISIONS): void {
+  const { label, text, done } = DECISIONS[how];
+  confirm(`${label}?`, [h('p', null, text), reasonField()], label, { path: `rules/${how}`, done });
 }
