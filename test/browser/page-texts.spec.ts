@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { counted, duration, percent, rate, visible } from '../../lib/dashboard/page/figures.js';
-import { bars, niceSteps } from '../../lib/dashboard/page/charts.js';
+import { bars, niceSteps } from '../../lib/dashboard/page/scale.js';
 
 describe('the texts of the operations page', () => {
   it('show characters that are invisible or change the direction of text as escapes', () => {
