@@ -53,7 +53,7 @@ export async function decideTogether(
   requests: readonly Request[],
 ): Promise<Result[][]> {
   const call = new Call(toMicroseconds(clock()));
-  for (const { hits, options } of requests) call.addRequest(hits, options);
+  call.addRequests(requests);
   const script = assembleScript(call.main, call.algorithms);
   const reply = await redis.eval(script, call.keys.length, ...call.keys, ...call.argv);
   const reader = new ReplyReader(reply as DecideReply, requests);

@@ -36,7 +36,7 @@ export function probeCalls(
   });
   return Array.from(keys.values(), (key) => {
     const call = new Call(now);
-    call.addRequest(hits.get(key)!, {});
+    call.addRequests([{ hits: hits.get(key)!, options: {} }]);
     return call;
   });
 }
@@ -102,7 +102,7 @@ function probesOf(call: Call): readonly Call[] {
       shadow: denials === 1,
       ...(algorithm.leases && { lease: 'probe' }),
     };
-    decides.addRequest([hit], {});
+    decides.addRequests([{ hits: [hit], options: {} }]);
     adjusts.addAdjustment({ ...hit, kind: 'refund', receipt: hit.lease ?? 0, chargedAt: 0, source: 'redis' });
   }
   return call.main === 'decide' ? [rights, decides] : [rights, decides, adjusts];

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import calculateSlot from 'cluster-key-slot';
 import type { StoreClient } from './connection.js';
 import { ClusterServers } from './topology.js';
 
@@ -28,5 +29,27 @@ describe('several calls to the servers of a cluster', () => {
     };
     expect(() => servers.sendTogether(send)).toThrow('no');
     expect(noted).toEqual(['cork a', 'cork b', 'uncork a', 'uncork b']);
+  });
+});
+
+describe('the slot of a key', () => {
+  const slotOf = (keyPrefix: string) =>
+    new ClusterServers({ options: { keyPrefix } } as unknown as StoreClient).slotOf;
+
+  it.each([
+    ['rl:{ann}:login', 'ann'],
+    ['rl:{ünï}:login', 'ünï'],
+    ['rl:{a{b}c}:login', 'a{b'],
+    ['rl:login', 'rl:login'],
+    ['rl:{ann', 'rl:{ann'],
+    ['rl:}ann{', 'rl:}ann{'],
+    ['rl:{}ann', 'rl:{}ann'],
+  ])('%s is that of %s', (key, hashed) => {
+    expect(slotOf('app:')(key)).toBe(calculateSlot(hashed));
+    expect(slotOf('app:')(key)).toBe(calculateSlot(key));
+  });
+
+  it('is that of the hash tag in the prefix of the client', () => {
+    expect(slotOf('{app}:')('rl:{ann}:login')).toBe(calculateSlot('app'));
   });
 });

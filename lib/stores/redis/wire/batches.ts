@@ -15,7 +15,8 @@ import type { LostCalls } from './lost-calls.js';
 import { ReplyReader, type DecideReply } from './reply.js';
 import { undo } from '../../../contracts/undo.js';
 
-interface Waiting {
+/** A request that waits for its results. */
+interface WaitingRequest extends Request {
   readonly resolve: (results: readonly HitResult[]) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -24,8 +25,7 @@ interface Waiting {
 class Batch {
   /** Number of its keys, including duplicates. */
   keys = 0;
-  private readonly requests: Request[] = [];
-  private readonly waiting: Waiting[] = [];
+  private readonly requests: WaitingRequest[] = [];
 
   /** @param timeout in milliseconds; by default that of the store */
   constructor(
@@ -34,42 +34,39 @@ class Batch {
   ) {}
 
   /** Adds a request with this number of keys. Returns its results. */
-  add(request: Request, keys: number): Promise<readonly HitResult[]> {
-    this.requests.push(request);
+  add(hits: readonly Hit[], options: DecideOptions, keys: number): Promise<readonly HitResult[]> {
     this.keys += keys;
-    return new Promise((resolve, reject) => this.waiting.push({ resolve, reject }));
+    return new Promise((resolve, reject) => this.requests.push({ hits, options, resolve, reject }));
   }
 
   call(): Call {
     const call = new Call(this.now);
     call.timeout = this.timeout;
-    for (const { hits, options } of this.requests) call.addRequest(hits, options);
+    call.addRequests(this.requests);
     return call;
   }
 
   /** Returns batches of one request each if the call failed because the keys of one request are on two servers. */
   partsAfter(error: unknown): readonly Batch[] {
     if (!(error instanceof StoreFault && error.kind === 'moving')) return [];
-    return this.waiting.map((waiting, nth) => {
+    return this.requests.map((request) => {
       const part = new Batch(this.now, this.timeout);
-      part.requests.push(this.requests[nth]!);
-      part.waiting.push(waiting);
+      part.requests.push(request);
       return part;
     });
   }
 
   fail(error: unknown): void {
-    for (const { reject } of this.waiting) reject(error);
+    for (const { reject } of this.requests) reject(error);
   }
 
   answer(reply: DecideReply, server: string, faults: ClientFaults): void {
-    const { requests } = this;
-    const reader = new ReplyReader(reply, requests);
-    for (const [nth, { resolve, reject }] of this.waiting.entries()) {
+    const reader = new ReplyReader(reply, this.requests);
+    for (const request of this.requests) {
       try {
-        resolve(reader.next(requests[nth]!));
+        request.resolve(reader.next(request));
       } catch (error) {
-        reject(faults.of(server, error));
+        request.reject(faults.of(server, error));
       }
     }
   }
@@ -105,7 +102,7 @@ export class Batches implements Caller {
     const { cluster } = this.current;
     const slot = cluster ? cluster.slotOf(hits[0]!.key) : 0;
     const keys = keysOf(hits, options);
-    return this.batch(slot, keys).add({ hits, options }, keys);
+    return this.batch(slot, keys).add(hits, options, keys);
   }
 
   /** Runs a call after the requests that were made before it. */
@@ -128,7 +125,7 @@ export class Batches implements Caller {
 
   private decideAlone(hits: readonly Hit[], options: DecideOptions): Promise<readonly HitResult[]> {
     const batch = new Batch(this.now?.(), options.within);
-    const results = batch.add({ hits, options }, keysOf(hits, options));
+    const results = batch.add(hits, options, keysOf(hits, options));
     this.flush();
     void this.send(batch);
     return results;

@@ -12,7 +12,7 @@ function hit(key: string, more: Partial<Hit> = {}): Hit {
 /** Returns the arguments of requests, and the keys that they refer to. */
 function told(...requests: readonly (readonly Hit[])[]): unknown[] {
   const call = new Call(undefined);
-  for (const hits of requests) call.addRequest(hits, {});
+  call.addRequests(requests.map((hits) => ({ hits, options: {} })));
   const [, , args, positions] = call.argv;
   return [
     JSON.parse(args as string),
@@ -39,7 +39,7 @@ describe('a call', () => {
   it('omits the arguments of a single hit of cost 1, which decide.lua supplies', () => {
     const argvOf = (...hits: readonly Hit[]): readonly unknown[] => {
       const call = new Call(undefined);
-      call.addRequest(hits, {});
+      call.addRequests([{ hits, options: {} }]);
       return call.argv;
     };
     expect(argvOf(hit('a'))).toEqual(['', '[["gcra",-1,0,[10,60000000,10,60000000,0,60000000,0]]]']);
@@ -57,16 +57,20 @@ describe('a call', () => {
 
   it('distinguishes requests whose denials the process caches, unless they are only reported', () => {
     const call = new Call(undefined);
-    call.addRequest([hit('a')], {});
-    call.addRequest([hit('b'), hit('c', { shadow: true })], { cachesDenials: true });
+    call.addRequests([
+      { hits: [hit('a')], options: {} },
+      { hits: [hit('b'), hit('c', { shadow: true })], options: { cachesDenials: true } },
+    ]);
     const rules = JSON.parse(call.argv[1] as string) as unknown[][];
     expect(rules.map(([, , denials]) => denials)).toEqual([0, 2, 1]);
   });
 
   it('contains the receipt of prefetched permits, and how long to store it', () => {
     const call = new Call(undefined);
-    call.addRequest([hit('a', { cost: 9 })], { prefetch: { permits: 9, name: 'x-1', keptFor: 61e6 } });
-    call.addRequest([hit('a', { cost: 9 })], { prefetch: { permits: 9, name: 'x-2', keptFor: 150e6 } });
+    call.addRequests([
+      { hits: [hit('a', { cost: 9 })], options: { prefetch: { permits: 9, name: 'x-1', keptFor: 61e6 } } },
+      { hits: [hit('a', { cost: 9 })], options: { prefetch: { permits: 9, name: 'x-2', keptFor: 150e6 } } },
+    ]);
     expect(call.main).toBe('decide');
     expect(call.keys).toEqual(['a', 'a:take:x-1', 'a:take:x-2']);
     expect(call.argv.slice(2).map((text) => JSON.parse(text as string) as unknown)).toEqual([
@@ -77,10 +81,12 @@ describe('a call', () => {
 
   it('does not combine a peek, or a request that may wait, with other requests', () => {
     const call = new Call(undefined);
-    call.addRequest([hit('a')], {});
-    call.addRequest([hit('b')], { dryRun: true });
-    call.addRequest([hit('c')], { maxWait: Infinity });
-    call.addRequest([hit('d')], {});
+    call.addRequests([
+      { hits: [hit('a')], options: {} },
+      { hits: [hit('b')], options: { dryRun: true } },
+      { hits: [hit('c')], options: { maxWait: Infinity } },
+      { hits: [hit('d')], options: {} },
+    ]);
     expect(JSON.parse(call.argv[2] as string)).toEqual([
       ...[1, 1, 1, 1],
       ...[1, -1, 1, 0, 1, 1],
@@ -106,9 +112,11 @@ describe('a call', () => {
       block: { key: 'rl{ann}login:block', duration: 60e6 },
     };
     const call = new Call(undefined);
-    call.addRequest([hit('rl{ann}api', { parameters: api })], {});
-    call.addRequest([hit('rl{bob}api', { parameters: api })], {});
-    call.addRequest([hit('rl{ann}api', { parameters: api }), hit('rl{ann}login', log)], { dryRun: true });
+    call.addRequests([
+      { hits: [hit('rl{ann}api', { parameters: api })], options: {} },
+      { hits: [hit('rl{bob}api', { parameters: api })], options: {} },
+      { hits: [hit('rl{ann}api', { parameters: api }), hit('rl{ann}login', log)], options: { dryRun: true } },
+    ]);
     expect([call.keys.join('  '), ...call.argv]).toEqual([
       'rl{ann}api  rl{bob}api  rl{ann}login  rl{ann}login:block',
       '',

@@ -86,7 +86,7 @@ export class Call {
   /** Whether it timed out while other replies arrived in time, or has its own timeout. */
   isSlow = false;
   /** The requests in it. */
-  readonly requests: Request[] = [];
+  requests: readonly Request[] = [];
   /** The rules of its requests and adjustments. */
   readonly rules: CallRule[] = [];
   private readonly arguments: Argument[] = [];
@@ -161,9 +161,14 @@ export class Call {
     this.arguments.push(...args);
   }
 
-  addRequest(hits: readonly Hit[], options: DecideOptions): void {
+  /** Adds the requests of the call. */
+  addRequests(requests: readonly Request[]): void {
+    this.requests = requests;
+    for (const { hits, options } of requests) this.addRequest(hits, options);
+  }
+
+  private addRequest(hits: readonly Hit[], options: DecideOptions): void {
     const { dryRun = false, peek = false, maxWait = 0, prefetch, cachesDenials = false } = options;
-    this.requests.push({ hits, options });
     this.cachesDenials = cachesDenials;
     const isPlain = !dryRun && maxWait === 0 && !prefetch;
     for (const { key, block } of hits) {
