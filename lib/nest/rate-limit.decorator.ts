@@ -6,7 +6,7 @@ import { shown } from '../contracts/shown.js';
 import { durationFix, parseDuration, type Duration } from '../contracts/duration.js';
 import { limitCalls } from './limited-method.js';
 import { ModuleCheck } from './checks/module-check.js';
-import { noteAlgorithms } from './rules/named-algorithms.js';
+import { noteNeeds } from './rules/named-parts.js';
 import type { Named } from '../rules/rule.js';
 import type { CheckedRule, DecoratedRule, NoRule } from './rules/decorated-rule.js';
 import type { RouteRule, RouteRuleFields } from './rules/route-rule.js';
@@ -91,7 +91,7 @@ export function RateLimit<
   ...others: RateLimitArguments<Given, Second, Third>
 ): ClassDecorator & MethodDecorator {
   refuseBare('@RateLimit', "@RateLimit('1m', 100)", [rule, ...others]);
-  return applyDecorators(append('@RateLimit', RULES, noteAlgorithms(ruleOf(rule, others))), checkModule);
+  return applyDecorators(append('@RateLimit', RULES, noteNeeds(ruleOf(rule, others))), checkModule);
 }
 
 /** Not on middleware: Nest would warn about a filter that its user has not written. */

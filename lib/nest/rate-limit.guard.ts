@@ -15,7 +15,7 @@ import { Warnings } from './warnings.js';
 import { Responder } from './request/responder.js';
 import { Routes, type Handler } from './request/routes.js';
 import { TransportLoader } from './request/transport-loader.js';
-import { loadNamed } from './rules/named-algorithms.js';
+import { loadNamed } from './rules/named-parts.js';
 import type { SubjectResolver } from './rules/route-rule.js';
 import { RouteRules } from './startup/route-rules.js';
 

@@ -2,6 +2,7 @@
 // first. When code moves, the words stay and the texts follow: the number of faults that are found must not fall.
 const ADMISSION = 'lib/nest/request/admission.ts';
 const GUARD = 'lib/nest/rate-limit.guard.ts';
+const CONDITIONS = 'lib/nest/request/conditions.ts';
 const ROUTE_LIMIT = 'lib/nest/request/route-limit.ts';
 const ROUTE_RULES = 'lib/nest/startup/route-rules.ts';
 const DECLARED_RULES = 'lib/nest/rules/declared-rules.ts';
@@ -85,15 +86,15 @@ const FAULTS_BY_PART = {
     },
     {
       words: 'skipIf has no effect',
-      file: ROUTE_LIMIT,
+      file: CONDITIONS,
       text: '    return isSkipped === true;\n',
       by: '    return false;\n',
       specs: ['test/e2e/conditions.spec.ts'],
     },
     {
       words: 'allowList has no effect',
-      file: ROUTE_LIMIT,
-      text: 'this.isAllowed?.(exchange.request) || (await',
+      file: CONDITIONS,
+      text: 'limit.isAllowed?.(exchange.request) || (await',
       by: '(await',
       specs: ['test/e2e/conditions.spec.ts'],
     },

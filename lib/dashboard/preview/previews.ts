@@ -5,13 +5,17 @@ import {
   UnprocessableEntityException,
 } from '@nestjs/common';
 import { rejectAny } from '../../contracts/rate-limit-config.error.js';
-import { changedFields, type RuleChanges } from '../../nest/rules/rule-changes.js';
+import { loaded } from '../../nest/rules/effective-rule.js';
+import type { RuleChanges } from '../../nest/rules/rule-changes.js';
 import { RuleTable, type TableRule } from '../../nest/rules/rule-table.js';
+import * as variation from '../../nest/rules/varied-rule.js';
 import { BUSY, ProcessQuestions } from '../collect/process-questions.js';
 import { ProcessReports } from '../collect/process-reports.js';
 import type { Preview } from '../snapshot.js';
 import { replayTraffic, whyNoPreview, ReplayedRule } from './replay-traffic.js';
 import { hashOf, mergeTraffic, readTraffic, routeHash, type RecordedTraffic } from './traffic-record.js';
+
+loaded.variation = variation; // An application without live rules has not loaded it.
 
 /** Maximum number of rules whose records a process requests from the others, one request at a time. */
 const MOST_ASKED = 4;
@@ -81,7 +85,7 @@ const NOTHING: RecordedTraffic = { depth: 0, since: 0, values: [], rows: [] };
 
 /** @throws UnprocessableEntityException if the result depends on more than what is recorded */
 function replayed({ declared, current }: TableRule, change: RuleChanges): ReplayedRule {
-  const changed = changedFields(declared.fields, change);
+  const changed = variation.changedFields(declared.fields, change);
   const reason = whyNoPreview(changed);
   if (reason !== undefined) throw new UnprocessableEntityException(reason);
   return new ReplayedRule(current.fields, changed);

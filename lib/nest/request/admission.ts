@@ -14,8 +14,8 @@ import { Engine } from '../../limiter/engine.js';
 import type { RuleHit } from '../../rules/compiled-rule.js';
 import type { Settlements } from '../../transports/settlement.js';
 import { Warnings } from '../warnings.js';
-import { hungUp, type Exchange } from './exchange.js';
-import type { Applied, Check, Refusal, RouteLimit } from './route-limit.js';
+import { hungUp, type Applied, type Exchange, type Refusal } from './exchange.js';
+import type { Check, RouteLimit } from './route-limit.js';
 import { type Deny, Responder, withoutStack } from './responder.js';
 import type { Route } from './routes.js';
 

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { Decision } from '../../contracts/decision.js';
 import { DecidedHit } from '../../limiter/decision.js';
-import type { Exchange } from './exchange.js';
-import { RouteLimit, type Applied } from './route-limit.js';
+import type { Applied, Exchange } from './exchange.js';
+import { RouteLimit } from './route-limit.js';
 import { Route } from './routes.js';
 
 /** A rule that is applied to requests before they are routed. */

@@ -4,6 +4,7 @@ import type { Decision } from '../../contracts/decision.js';
 import type { Header } from '../../http/headers.js';
 import { afterResponse, responseSignal, type ResponseEnd } from '../../http/response-end.js';
 import type { HttpRequest } from '../../http/subject.js';
+import type { RuleHit } from '../../rules/compiled-rule.js';
 import type { SubjectResolver, TransportName } from '../rules/route-rule.js';
 import type { UserReads } from './user-reads.js';
 
@@ -15,6 +16,18 @@ const CLIENT_CLOSED_REQUEST = 499;
 
 const NONE: (() => void)[] = [];
 const NOTHING: readonly Finish[] = [];
+
+/**
+ * Why a request is denied without being counted: it has no subject, a rule has no valid limit, the framework reports no
+ * IP address, or the client has disconnected.
+ */
+export interface Refusal {
+  readonly rule: string;
+  readonly reason: 'no-subject' | 'no-limit' | 'no-address' | 'hung-up';
+}
+
+/** The result of applying a rule to a request: its hits (none if the rule does not apply), or a refusal. */
+export type Applied = readonly RuleHit[] | Refusal;
 
 /** Settles the charges of a request that has ended. Never rejects. */
 export type Finish = (end: ResponseEnd) => Promise<void>;

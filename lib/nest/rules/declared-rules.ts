@@ -4,7 +4,7 @@ import { algorithmOf, fieldProblems, missingFields } from '../../rules/rule-fiel
 import { problem, quoted, rejectAny, unknownName } from '../../contracts/rate-limit-config.error.js';
 import { DEFAULT_ALGORITHM, DEFAULT_RULE_NAME, type OnStoreError } from '../../rules/rule.js';
 import { optionProblems, readableOptions, readModuleOptions } from './check-options.js';
-import { loadForModule } from './named-algorithms.js';
+import { loadForModule } from './named-parts.js';
 import { overridePath, readLists, rulesNamed } from './overrides.js';
 import type { RateLimitModuleOptions } from '../rate-limit.options.js';
 import { type RouteRule, RULED, type TransportName } from './route-rule.js';

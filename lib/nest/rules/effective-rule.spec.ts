@@ -2,9 +2,13 @@ import { describe, expect, it, jest } from '@jest/globals';
 import { CacheLimit } from '../../rules/keyed-rule.js';
 import { Keys } from '../../rules/keys.js';
 import type { SourcedRule } from '../../contracts/rule-source.js';
+import { loaded } from './effective-rule.js';
 import { exceptionsBySubject, type HeldRule } from './rule-changes.js';
 import type { RuleFields } from './rule-layers.js';
 import { TableRule, type RuleKeys } from './rule-table.js';
+import * as variation from './varied-rule.js';
+
+loaded.variation = variation;
 
 const RULE = { name: 'login', window: '1m', limit: 5 };
 const HELD: HeldRule[] = ['203.0.113.7', '203.0.113.8'].map((subject) => {

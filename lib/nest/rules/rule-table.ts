@@ -5,10 +5,11 @@ import type { CompiledRule, Cost, RuleHit } from '../../rules/compiled-rule.js';
 import { CacheLimit, type KeyedRule } from '../../rules/keyed-rule.js';
 import type { Subject } from '../../rules/subject.js';
 import { countBySameSubject } from './by.js';
-import { EffectiveRule, type RulePlace } from './effective-rule.js';
+import { EffectiveRule, loaded, type RulePlace, type Varied } from './effective-rule.js';
 import type { RouteRuleFields, CountedBy } from './route-rule.js';
 import { DeclaredRules } from './declared-rules.js';
-import { changedFields, type RuleChanges } from './rule-changes.js';
+import { varies } from './named-parts.js';
+import type { RuleChanges } from './rule-changes.js';
 import type { RuleFields } from './rule-layers.js';
 
 /** Maximum number of replaced changes of a rule whose counters are still known. */
@@ -37,6 +38,7 @@ export class TableRule {
   changes: RuleChanges | undefined;
   /** The rule with changes that others have replaced. */
   private replaced: readonly EffectiveRule[] = [];
+  private readonly place: RulePlace;
 
   /**
    * @param owner the handler in messages, such as `OrdersController.list`; absent for a rule of the module
@@ -45,7 +47,7 @@ export class TableRule {
    */
   constructor(
     fields: RuleFields,
-    private readonly keys: RuleKeys,
+    keys: RuleKeys,
     readonly owner?: string,
     readonly route?: string,
   ) {
@@ -53,7 +55,10 @@ export class TableRule {
     this.name = declared.name;
     this.path = `rule "${this.name}"${owner === undefined ? '' : ` of ${owner}`}`;
     this.by = declared.by ?? (owner === undefined ? undefined : 'ip');
-    this.current = this.declared = this.effective(declared);
+    const keyed: RulePlace['keyed'] = (rule, of, counter) => keys.keyed(rule, this, of, counter);
+    this.place = { path: this.path, by: this.by, cacheLimit: keys.cacheLimit, keyed };
+    const Rule = varies(fields) ? loaded.variation!.VariedRule : EffectiveRule;
+    this.current = this.declared = new Rule(declared, this.place);
   }
 
   /**
@@ -61,8 +66,10 @@ export class TableRule {
    *
    * @throws RateLimitConfigError if the change for all subjects does not fit the rule, or the subject of an exception
    */
-  changedBy(changes: RuleChanges): EffectiveRule {
-    return this.effective(changedFields(this.declared.fields, changes) as DeclaredFields, changes);
+  changedBy(changes: RuleChanges): Varied {
+    const { VariedRule, changedFields } = loaded.variation!;
+    const fields = changedFields(this.declared.fields, changes);
+    return new VariedRule(fields as DeclaredFields, this.place, changes);
   }
 
   /** Puts live changes in force instead of the last ones. */
@@ -106,13 +113,6 @@ export class TableRule {
       .flatMap((rule) => rule.every(subject, window))
       .flatMap((rule) => rule.hits(subject, 0));
     return [...new Map(hits.map((hit) => [hit.key, hit])).values()];
-  }
-
-  private effective(fields: DeclaredFields, changes?: RuleChanges): EffectiveRule {
-    const { path, by, keys } = this;
-    const { cacheLimit } = keys;
-    const keyed: RulePlace['keyed'] = (rule, of, counter) => keys.keyed(rule, this, of, counter);
-    return new EffectiveRule(fields, { path, by, cacheLimit, keyed }, changes);
   }
 }
 

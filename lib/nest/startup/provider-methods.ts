@@ -12,7 +12,7 @@ import {
   type Method,
   type MethodLimiter,
 } from '../limited-method.js';
-import { loadNamed } from '../rules/named-algorithms.js';
+import { loadNamed } from '../rules/named-parts.js';
 import { TransportLoader } from '../request/transport-loader.js';
 import { isCall, isController, classOf, handlerKind, type HandlerMethod } from './handlers.js';
 import { RouteRules } from './route-rules.js';

@@ -89,6 +89,12 @@ export class RouteRules implements OnApplicationShutdown {
     this.logger.debug(`${this.early!.coverageOf(early)} (limitBeforeRouting): ${textOf(limit)}`);
   }
 
+  /** Whether a rule is applied on conditions, or a live change may add some. */
+  get areConditional(): boolean {
+    const { liveRules } = this.declared.read;
+    return liveRules !== undefined || this.table.known.some(({ current }) => current.isConditional);
+  }
+
   /** Compiles the rules of the methods of a class. */
   compile(type: Type, methods: readonly HandlerMethod[]): void {
     this.throttles ??= new UnreadThrottles(this.modules, this.config);

@@ -2,6 +2,7 @@ import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { ApplicationConfig, ModulesContainer } from '@nestjs/core';
 import { rejectAny } from '../../contracts/rate-limit-config.error.js';
 import { ModuleCheck } from '../checks/module-check.js';
+import { loadConditions } from '../request/route-limit.js';
 import { TransportLoader } from '../request/transport-loader.js';
 import { limitedEnhancers } from './enhancers.js';
 import { classes, handlersOf, hasOtherHandlers, isDecorated } from './handlers.js';
@@ -28,6 +29,7 @@ export class Walk implements OnModuleInit {
     if ([...classes(this.modules)].some(hasOtherHandlers)) await this.transports.open();
     await this.rules.compileOptions();
     this.rules.finish([...this.visitNew(true), ...(this.transports.current?.problems() ?? [])]);
+    if (this.rules.areConditional) await loadConditions();
     this.calls.start();
     ModuleCheck.checkLate(this.modules, () => {
       rejectAny(this.visitNew(false));

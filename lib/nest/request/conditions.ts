@@ -1,0 +1,142 @@
+import { readCount } from '../../contracts/options.js';
+import { problem, problemsOf, quoted } from '../../contracts/rate-limit-config.error.js';
+import type { HttpRequest } from '../../http/subject.js';
+import type { RuleHit } from '../../rules/compiled-rule.js';
+import type { KeyedRule } from '../../rules/keyed-rule.js';
+import type { OnStoreError } from '../../rules/rule.js';
+import { RULE_FIELDS } from '../../rules/rule-fields.js';
+import type { EffectiveRule } from '../rules/effective-rule.js';
+import type { Warnings } from '../warnings.js';
+import type { Applied, Exchange } from './exchange.js';
+import type { FoundSubject } from './subject-of.js';
+
+/**
+ * Returns the hits with waiting enabled. They stop waiting when the client disconnects, and follow live changes.
+ *
+ * @param maxWaitMs milliseconds, from 1
+ * @param current returns the hits that the request would have if it arrived now
+ */
+function waitingHits(
+  hits: readonly RuleHit[],
+  exchange: Exchange,
+  maxWaitMs: number,
+  current: () => Promise<readonly RuleHit[]>,
+): readonly RuleHit[] {
+  const signal = (): AbortSignal | undefined => exchange.gone();
+  return hits.map((hit) => ({
+    ...hit,
+    ...(hit.lease !== undefined && { waits: true }),
+    wait: { maxWaitMs, signal, current },
+  }));
+}
+
+const WITHOUT_PLAN = 'Such a request has the limit of the rule itself';
+
+const WITHOUT_RULE = 'As `onStoreError` says, such a request is allowed without this rule';
+
+const BY_LAST_VALID =
+  'Such a request is limited by the last valid limit and window, and gets a 503 if there are none yet';
+
+const LARGEST_COST = 1e9;
+
+/** A rule on a route, as conditions see it. */
+interface ConditionalLimit {
+  readonly name: string;
+  readonly path: string;
+  readonly fields: EffectiveRule['fields'];
+  readonly isHeld: boolean;
+  readonly isAllowed: ((request: HttpRequest) => boolean) | undefined;
+  apply(exchange: Exchange): Applied | Promise<Applied>;
+  subjectIn(exchange: Exchange): FoundSubject | Promise<FoundSubject>;
+  hits(
+    subject: FoundSubject,
+    rule: EffectiveRule,
+    exchange: Exchange,
+    keyed: KeyedRule,
+    cost: number | undefined,
+  ): Applied;
+}
+
+/** Applies a rule to a request if more than its subject decides: a plan, functions, `skipIf`, `allowList` or `maxWait`. */
+export class Conditions {
+  /** The values of the last request whose limit and window were valid, see `EffectiveRule.for`. */
+  private lastValid: { readonly rule: EffectiveRule; readonly keyed: KeyedRule } | undefined;
+
+  constructor(
+    private readonly limit: ConditionalLimit,
+    private readonly warnings: Warnings,
+    private readonly onStoreError: OnStoreError,
+  ) {}
+
+  async apply(exchange: Exchange, rule: EffectiveRule): Promise<Applied> {
+    const { limit } = this;
+    if (limit.isAllowed?.(exchange.request) || (await this.isSkipped(exchange))) return [];
+    const plan = await this.planOf(exchange, rule);
+    const isOpen = plan === undefined && rule.dynamic.length > 0;
+    const keyed = isOpen ? await this.withValues(exchange, rule) : rule.for({ plan });
+    if (keyed === 'skip') return [];
+    if (keyed === 'unavailable') return { rule: limit.name, reason: 'no-limit' };
+    const cost = isOpen ? this.readCost(await exchange.valueOf(rule.fields.cost ?? 1)) : undefined;
+    const applied = limit.hits(await limit.subjectIn(exchange), rule, exchange, keyed, cost);
+    const waits = rule.maxWaitMs > 0 && (limit.isHeld || exchange.context.getType<string>() === 'provider');
+    if (!waits || 'reason' in applied) return applied;
+    return waitingHits(applied, exchange, rule.maxWaitMs, async () => {
+      const now = await limit.apply(exchange);
+      return 'reason' in now ? [] : now;
+    });
+  }
+
+  /** Returns the plan of a request; `undefined` if it has none, or one that does not exist. */
+  private async planOf(exchange: Exchange, { fields }: EffectiveRule): Promise<string | undefined> {
+    const plan: unknown = await exchange.valueOf(fields.plan);
+    if (plan === undefined || plan === null) return undefined;
+    const plans = Object.keys(fields.plans ?? {});
+    if (plans.includes(plan as string)) return plan as string;
+    const reason = problem(`${this.limit.path}.plan`, plan, quoted(plans));
+    this.warnings.warnOfInvalid(this.limit.name, 'plan', reason, WITHOUT_PLAN);
+    return undefined;
+  }
+
+  /** Returns the rule with the limit and window of a request, or what happens to a request without valid ones. */
+  private async withValues(
+    exchange: Exchange,
+    rule: EffectiveRule,
+  ): Promise<KeyedRule | 'skip' | 'unavailable'> {
+    const { limit, window, mode, onStoreError = this.onStoreError } = rule.fields;
+    const values = { limit: await exchange.valueOf(limit), window: await exchange.valueOf(window) };
+    const problems = problemsOf(() => (this.lastValid = { rule, keyed: rule.for({ values }) }));
+    if (problems.length === 0) return this.lastValid!.keyed;
+    // Often read from the application's data: a missing value must not be an advantage for a client.
+    const isAllowed = onStoreError === 'allow';
+    this.warnings.warnOfInvalid(
+      this.limit.name,
+      'limit',
+      problems.join('; '),
+      isAllowed ? WITHOUT_RULE : BY_LAST_VALID,
+    );
+    if (isAllowed) return 'skip';
+    if (this.lastValid?.rule === rule) return this.lastValid.keyed;
+    return mode === 'shadow' ? 'skip' : 'unavailable';
+  }
+
+  /** Costs are often computed from what a client sent: an invalid one still takes a permit. */
+  private readCost(given: unknown): number {
+    const cost = readCount(given);
+    if (RULE_FIELDS.cost.accepts(cost)) return cost as number;
+    const permits = typeof cost === 'number' && cost > 1 ? Math.min(Math.ceil(cost), LARGEST_COST) : 1;
+    const reason = problem(`${this.limit.path}.cost`, given, RULE_FIELDS.cost.allowed);
+    const outcome = `Such a request takes ${permits} ${permits === 1 ? 'permit' : 'permits'}`;
+    this.warnings.warnOfInvalid(this.limit.name, 'cost', reason, outcome);
+    return permits;
+  }
+
+  private async isSkipped(exchange: Exchange): Promise<boolean> {
+    const { skipIf } = this.limit.fields;
+    const isSkipped: unknown = skipIf && (await exchange.valueOf(skipIf));
+    if (isSkipped !== undefined && isSkipped !== null && typeof isSkipped !== 'boolean') {
+      const reason = problem(`${this.limit.path}.skipIf`, isSkipped, 'a function that returns true or false');
+      this.warnings.warnOfInvalid(this.limit.name, 'skipIf', reason, 'The rule applies to such a request');
+    }
+    return isSkipped === true;
+  }
+}

@@ -1,0 +1,62 @@
+import { ALGORITHM_NAMES, loadAlgorithms } from '../../rules/rule-fields.js';
+import { isFields } from '../../contracts/fields.js';
+import { ofProcess } from '../../contracts/of-process.js';
+import type { RateLimitModuleOptions } from '../rate-limit.options.js';
+import { dynamicFields } from './compile-fields.js';
+import { loaded } from './effective-rule.js';
+import type { RuleFields } from './rule-layers.js';
+
+/** What rules need: algorithms, by their names, and what compiles rules that vary. */
+type Needs = Set<string>;
+
+const VARIATION = 'variation';
+
+/** What the rules of decorators need. */
+const named = ofProcess('algorithms', (): Needs => new Set());
+
+/** Fields of rules are nested at most so deeply: `rules`, a rule, `plans`, a plan. */
+const DEEPEST = 5;
+
+/** Whether a rule is another one for some requests. */
+export function varies(rule: RuleFields): boolean {
+  return Boolean(rule['plan'] ?? rule['plans']) || dynamicFields(rule).length > 0;
+}
+
+/** Adds what fields of rules need, at any depth. */
+function collect(value: unknown, needs: Needs, depth = 0): void {
+  if (!isFields(value) || depth > DEEPEST) return;
+  if (varies(value)) needs.add(VARIATION);
+  for (const [field, each] of Object.entries(value)) {
+    if (field === 'algorithm' && typeof each === 'string') needs.add(each);
+    else collect(each, needs, depth + 1);
+  }
+}
+
+/** Returns the rule of a decorator, whose needs the module or the first request of a late handler loads. */
+export function noteNeeds(rule: object): object {
+  collect(rule, named);
+  return rule;
+}
+
+/** Loads what the rules of decorators have needed so far; `undefined` if it is loaded. */
+export function loadNamed(): Promise<void> | undefined {
+  return load(named);
+}
+
+function load(needs: Needs): Promise<void> | undefined {
+  const algorithms = loadAlgorithms(needs);
+  return needs.has(VARIATION) && !loaded.variation
+    ? import('./varied-rule.js').then((variation) => {
+        loaded.variation = variation;
+        return algorithms;
+      })
+    : algorithms;
+}
+
+/** Loads what the rules of the module's options and of decorators need. A live change may need anything. */
+export async function loadForModule(options: RateLimitModuleOptions): Promise<void> {
+  const { rules, onDemand, defaults, overrides, liveRules } = isFields(options) ? options : {};
+  const needs = new Set(liveRules ? [...ALGORITHM_NAMES, VARIATION, ...named] : named);
+  collect({ rules, onDemand, defaults, overrides }, needs);
+  await load(needs);
+}

@@ -1,0 +1,131 @@
+import type { Duration } from '../../contracts/duration.js';
+import { problemsOf, rejectAny } from '../../contracts/rate-limit-config.error.js';
+import type { Resolved } from '../../rules/compiled-rule.js';
+import type { KeyedRule } from '../../rules/keyed-rule.js';
+import { copyOfText, type Subject } from '../../rules/subject.js';
+import { compileFields } from './compile-fields.js';
+import { EffectiveRule, type RequestLayer, type Varied } from './effective-rule.js';
+import type { RouteRuleFields } from './route-rule.js';
+import {
+  exceptionKey,
+  exceptionsBySubject,
+  livePath,
+  resolvedFields,
+  textOfFields,
+  type HeldRule,
+} from './rule-changes.js';
+
+export { changedFields } from './rule-changes.js';
+
+/** Estimated heap of a rule that is compiled for a plan, an exception or values, in bytes. */
+const VARIANT_BYTES = 2000;
+
+/** A rule with a last layer, which is that of a request: its plan, the exception of its subject, or the values of functions. */
+export class VariedRule extends EffectiveRule implements Varied {
+  /** The rules of plans, exceptions and values that requests have used. */
+  private variants: Map<unknown, KeyedRule> | undefined;
+
+  /** @throws RateLimitConfigError if the rule or one of its plans is invalid, or the subject of an exception */
+  constructor(...given: ConstructorParameters<typeof EffectiveRule>) {
+    super(...given);
+    this.checkPlans();
+    const [fields, { by }, { exceptions = [] } = {}] = given;
+    if (exceptions.length > 0)
+      this.exceptions = exceptionsBySubject(exceptions, by, fields.ipv6Prefix ?? 64, livePath(fields));
+  }
+
+  override for({ plan, values }: RequestLayer): KeyedRule {
+    const { path } = this.place;
+    if (plan !== undefined) return this.variant(plan, { plan }, `${path}.plans.${plan}`);
+    return values ? this.variant(textOf(values), copied(values), path) : this.own;
+  }
+
+  override exceptionOf(subject: Subject): KeyedRule | 'allow' | undefined {
+    const exception = this.exceptions?.get(exceptionKey(subject));
+    return exception && this.excepted(exception);
+  }
+
+  checkExceptions(checked: Set<string>): void {
+    const isNew = (text: string): boolean => checked.size < checked.add(text).size;
+    const rule = textOfFields(this.fields);
+    if (!this.exceptions || !isNew(rule)) return;
+    for (const exception of this.exceptions.values()) {
+      if (isNew(`${rule} ${JSON.stringify(exception.fields)}`)) this.excepted(exception);
+    }
+  }
+
+  override every(subject: Subject, window: Duration | undefined): readonly KeyedRule[] {
+    const { fields, place } = this;
+    const own = this.dynamic.includes('window')
+      ? this.keyed(compileFields({ ...fields, window }, place.path), fields)
+      : this.own;
+    const plans = Object.keys(fields.plans ?? {}).map((plan) => this.for({ plan }));
+    const excepted = this.exceptionOf(subject);
+    return [own, ...plans, ...(excepted && excepted !== 'allow' ? [excepted] : [])];
+  }
+
+  /** Clears the cache of this rule. */
+  forget(): void {
+    this.variants = undefined;
+  }
+
+  private excepted(exception: HeldRule): KeyedRule | 'allow' {
+    const { fields, subject } = exception;
+    if (fields === 'allow') return fields;
+    const path = `${livePath(this.fields)} for subject ${JSON.stringify(subject)}`;
+    return this.variant(exception, { exception: fields }, path, exception);
+  }
+
+  /** Returns the rule with a layer of the request, from the cache if possible. */
+  private variant(key: unknown, resolved: Resolved, path: string, exception?: HeldRule): KeyedRule {
+    const known = this.variants?.get(key);
+    if (known) return known;
+    const fields = resolvedFields(this.fields, resolved, path);
+    const compiled = compileFields('limit' in resolved ? { ...fields, cost: 0 } : fields, path);
+    const keyed = this.keyed({ ...compiled, resolved }, fields, exception);
+    this.place.cacheLimit.add(this, VARIANT_BYTES);
+    this.variants ??= new Map();
+    this.variants.set(key, keyed);
+    return keyed;
+  }
+
+  /** @throws RateLimitConfigError listing the problems of all plans */
+  private checkPlans(): void {
+    const { path } = this.place;
+    const { plans = {}, plan } = this.fields;
+    const isShared = this.fields['share' as keyof RouteRuleFields] !== undefined;
+    if (!this.fields.plans && !plan) return;
+    const problems: string[] = [];
+    if (!plan) {
+      problems.push(
+        `${path}.plan: missing, and the rule has plans; allowed: a function that returns the name of a plan`,
+      );
+    }
+    if (isShared) {
+      problems.push(`${path}.plans: a rule with share has one limit for all; give subjects weights in share`);
+    }
+    for (const [name, given] of Object.entries(plans)) {
+      problems.push(...problemsOf(() => this.for({ plan: name })));
+      if ('algorithm' in given)
+        problems.push(`${path}.plans.${name}.algorithm: all plans of a rule have its algorithm`);
+    }
+    rejectAny(problems);
+  }
+}
+
+/** Returns a key that only valid values have; a value of another type is compiled, and rejected, each time. */
+function textOf(values: Resolved): unknown {
+  const isPlain = Object.values(values).every(
+    (value) => value === undefined || typeof value === 'string' || Number.isFinite(value),
+  );
+  return isPlain ? JSON.stringify(values) : values;
+}
+
+/** Returns the values without references to longer texts: they are kept, and may be parts of what a client sent. */
+function copied(values: Resolved): Resolved {
+  const copies = Object.entries(values).map(([field, value]) => [
+    field,
+    typeof value === 'string' ? copyOfText(value) : value,
+  ]);
+  return Object.fromEntries(copies) as Resolved;
+}
