@@ -18,7 +18,6 @@ import { rejectConfig } from '../contracts/rate-limit-config.error.js';
 import { SkipRateLimit } from '../nest/rate-limit.decorator.js';
 import { ALGORITHM_NAMES, loadAlgorithms } from '../rules/rule-fields.js';
 import { Warnings } from '../nest/warnings.js';
-import { ProcessQuestions } from './collect/process-questions.js';
 import { ProcessReports } from './collect/process-reports.js';
 import { DashboardController } from './dashboard.controller.js';
 import {
@@ -54,7 +53,6 @@ const PARTS = [
   Explanations,
   History,
   Previews,
-  ProcessQuestions,
   ProcessReports,
   RemainingPermits,
   Restrictions,

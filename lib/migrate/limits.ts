@@ -1,7 +1,6 @@
 import { relative } from 'node:path';
 import type * as TsMorph from 'ts-morph';
 import { classesIn, millisecondsIn, textOf, type Source } from './source.js';
-import { isTest } from './changes.js';
 import { valuesOf } from './rules.js';
 import {
   UNKNOWN,
@@ -16,6 +15,7 @@ import {
   type Decoration,
 } from './throttlers.js';
 import { Node, SyntaxKind, type Values } from './ts-morph.js';
+import { isTest } from './constants.js';
 
 /** The decorators of handlers, and those of limits, which stand on handlers. */
 const HANDLERS =

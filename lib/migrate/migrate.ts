@@ -7,9 +7,9 @@ import { isGuardProvider, migrateGuards } from './guards.js';
 import { migrateModules } from './modules.js';
 import { limitsAfter, limitsBefore, type RouteLimits } from './limits.js';
 import { MARK, Source, THROTTLER, type Application } from './source.js';
-import { isTest } from './changes.js';
 import { UNKNOWN, rootsOf, throttlersOf } from './throttlers.js';
 import { SyntaxKind, tsMorph } from './ts-morph.js';
+import { isTest } from './constants.js';
 
 /** How to migrate. */
 export interface MigrateOptions {
@@ -137,9 +137,8 @@ function open(path: string): TsMorph.Project {
 
 /** The nearest configuration, which has the aliases of paths. */
 function configAbove(folder: string): string | undefined {
-  const found = ['tsconfig.json', 'tsconfig.base.json'].map((name) => join(folder, name)).find(existsSync);
-  if (found !== undefined || dirname(folder) === folder) return found;
-  return configAbove(dirname(folder));
+  const names = ['tsconfig.json', 'tsconfig.base.json'];
+  return names.map((name) => tsMorph.ts.findConfigFile(folder, existsSync, name)).find(Boolean);
 }
 
 /** @throws Error with `problems` if the file is not a tsconfig.json */

@@ -1,8 +1,8 @@
 import type * as TsMorph from 'ts-morph';
 import { byHand, fieldsOf, objectOf, textOf, valuesOf } from './rules.js';
 import type { Source } from './source.js';
-import { isTest } from './changes.js';
 import { Node, SyntaxKind, type Values } from './ts-morph.js';
+import { isTest } from './constants.js';
 
 /** Both are `skipIf` of a rule, which replaces that of `defaults`. */
 const SKIPS = ['skipIf', 'ignoreUserAgents'];

@@ -1,7 +1,6 @@
 import type * as TsMorph from 'ts-morph';
-import { definitionOf, objectAt } from './constants.js';
+import { definitionOf, objectAt, isTest } from './constants.js';
 import { classesIn, isFrom, PACKAGE, THROTTLER, type Source } from './source.js';
-import { isTest } from './changes.js';
 import { valuesOf } from './rules.js';
 import { Node, SyntaxKind, type Values } from './ts-morph.js';
 

@@ -1,5 +1,112 @@
+import type { Decision, RuleDecision } from '../contracts/decision.js';
+import { fieldsIn } from '../contracts/fields-in.js';
 import { parseDuration, type Duration } from '../contracts/duration.js';
-import { denialIn, type Denial } from './rate-limited.js';
+
+const ALLOWED_DECISION: RuleDecision = {
+  allowed: true,
+  rule: 'default',
+  limit: 10,
+  windowMs: 60_000,
+  remaining: 9,
+  retryAfterMs: 0,
+  resetAfterMs: 6000,
+  delayMs: 0,
+};
+
+const DENIED: RuleDecision = {
+  ...ALLOWED_DECISION,
+  allowed: false,
+  remaining: 0,
+  retryAfterMs: 60_000,
+  resetAfterMs: 60_000,
+};
+
+/**
+ * Returns a decision for unit tests of handlers and filters: of a rule `default` with 10 permits per minute, except
+ * for the fields given. A denial has a wait of one minute.
+ *
+ * @example
+ * throw new RateLimitExceededException(testDecision({ allowed: false, rule: 'login' }));
+ */
+export function testDecision(fields: Partial<Decision> = {}): Decision {
+  const { decisions, source = 'memory', ...given } = fields;
+  const result: RuleDecision = { ...(fields.allowed === false ? DENIED : ALLOWED_DECISION), ...given };
+  return { ...result, source, decisions: decisions ?? [result] };
+}
+
+/** What a response, a decision or an exception reports about a denial. */
+interface Denial {
+  /** What it is in a message, such as `status 200`. */
+  readonly shown: string;
+  readonly isDenied: boolean;
+  /** Names of the rules that denied; `undefined` if the body does not list them. */
+  readonly rules: readonly string[] | undefined;
+  /** Milliseconds, `null` if waiting does not help or is not reported. */
+  readonly retryAfterMs: number | null;
+}
+
+/** A response of fetch, supertest, axios or Fastify's `inject`. */
+interface AnyResponse {
+  readonly status?: unknown;
+  readonly statusCode?: unknown;
+  readonly headers?: unknown;
+  readonly body?: unknown;
+  readonly data?: unknown;
+  clone?(): { text(): Promise<string> };
+}
+
+const ALLOWED =
+  'a response of fetch, supertest, axios or inject(), a Decision, or a RateLimitExceededException';
+
+/** @throws TypeError if the value is neither a response nor a decision */
+async function denialIn(received: unknown): Promise<Denial> {
+  const value = Object(received) as AnyResponse & { readonly decision?: unknown };
+  const decision = [value, value.decision].find(isDecision);
+  if (decision) return ofDecision(decision);
+  const status = typeof value.status === 'number' ? value.status : value.statusCode;
+  if (typeof status !== 'number')
+    throw new TypeError(`toBeRateLimited: got ${typeof received}; allowed: ${ALLOWED}`);
+  const seconds = headerOf(value.headers, 'retry-after');
+  return {
+    shown: `a response with status ${status}`,
+    isDenied: status === 429,
+    rules: rulesIn(await bodyOf(value)),
+    retryAfterMs: seconds === null ? null : Number(seconds) * 1000,
+  };
+}
+
+function isDecision(value: unknown): value is Decision {
+  const { allowed, decisions } = Object(value) as Partial<Decision>;
+  return typeof allowed === 'boolean' && Array.isArray(decisions);
+}
+
+function ofDecision({ allowed, decisions, retryAfterMs }: Decision): Denial {
+  const denying = decisions.filter((each) => !each.allowed && !each.shadow);
+  return {
+    shown: allowed ? 'a decision that allowed' : 'a decision that denied',
+    isDenied: !allowed,
+    rules: denying.map(({ rule }) => rule),
+    retryAfterMs,
+  };
+}
+
+function headerOf(headers: unknown, name: string): string | null {
+  if (headers instanceof Headers) return headers.get(name);
+  const value = (Object(headers) as Readonly<Record<string, string | string[] | number | undefined>>)[name];
+  return value === undefined ? null : String(value);
+}
+
+/** The body of a fetch response is read from a copy, so that the test can read it too. */
+async function bodyOf(response: AnyResponse): Promise<unknown> {
+  if (response.clone) return response.clone().text();
+  return response.body ?? response.data;
+}
+
+function rulesIn(body: unknown): readonly string[] | undefined {
+  const parsed = typeof body === 'string' ? fieldsIn(body) : body;
+  const rules = (Object(parsed) as Record<string, unknown>)['violated-policies'];
+  return Array.isArray(rules) ? rules.map(String) : undefined;
+}
 
 /** What `toBeRateLimited` checks besides the denial. */
 export interface ExpectedDenial {

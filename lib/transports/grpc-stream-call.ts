@@ -9,7 +9,7 @@ import { of, type Observable } from 'rxjs';
 import type { ResponseEnd } from '../http/response-end.js';
 import { RateLimitUnavailableException, RateLimitExceededException } from '../nest/rate-limit.exception.js';
 import type { Denial } from '../nest/request/responder.js';
-import { grpcError } from './rpc.js';
+import { grpcError } from './calls.js';
 
 /** The arguments of a handler by @GrpcStreamCall: the call, and where the client expects one response its callback. */
 type Arguments = [call: StreamCall, callback?: (error: unknown, ...rest: unknown[]) => void];

@@ -2,8 +2,7 @@ import { type ExecutionContext, Catch, type ArgumentsHost, type ExceptionFilter 
 import type { Exchange } from '../nest/request/exchange.js';
 import { graphqlExchange } from './graphql.js';
 import type { Handshakes } from './handshakes.js';
-import { CallExchange } from './provider.js';
-import { RpcExchange, rpcReply } from './rpc.js';
+import { RpcExchange, rpcReply, CallExchange } from './calls.js';
 import { wsExchange, refuseSocket } from './ws.js';
 import type { Observable } from 'rxjs';
 import { RateLimitUnavailableException, RateLimitExceededException } from '../nest/rate-limit.exception.js';

@@ -5,8 +5,8 @@ import { connectionSignal, type Connection } from '../http/response-end.js';
 import type { HttpRequest } from '../http/subject.js';
 import { Exchange, hungUp } from '../nest/request/exchange.js';
 import type { Denial } from '../nest/request/responder.js';
-import { CallContext } from './provider.js';
 import type { Handshake, Handshakes } from './handshakes.js';
+import { CallContext } from './calls.js';
 
 /** `WebSocket.OPEN`. */
 const OPEN = 1;

@@ -1,8 +1,14 @@
-import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import {
+  Inject,
+  Injectable,
+  ServiceUnavailableException,
+  type OnApplicationShutdown,
+  type OnModuleInit,
+} from '@nestjs/common';
 import { hostname } from 'node:os';
 import type { BaseStore } from '../../contracts/base-store.js';
 import { rejectConfig } from '../../contracts/rate-limit-config.error.js';
-import { every, type Timer } from '../../contracts/timer.js';
+import { every, sleep, type Timer } from '../../contracts/timer.js';
 import { RateLimiter } from '../../limiter/rate-limiter.js';
 import { denialIds } from '../../limiter/denial-id.js';
 import { RateLimitEvents } from '../../limiter/events.js';
@@ -27,14 +33,36 @@ const PUBLISHED_EVERY_MS = 1000;
 /** Reports that were read are used for this long. */
 const FRESH_MS = 400;
 
-/** Counts the decisions of this process, and publishes them in Redis once a second. */
+/** Processes look for questions once a second. */
+const LONGEST_WAIT_MS = 2500;
+/** Processes ask one after another. The page gives up after 15 seconds. */
+const LONGEST_QUEUE_MS = 10_000;
+const LOOK_EVERY_MS = 100;
+
+interface Asked {
+  /** The processes; by default all that report. */
+  readonly ids?: readonly string[];
+  /** How long to wait for other questions, and for answers, in milliseconds. */
+  readonly queueMs?: number;
+  readonly waitMs?: number;
+}
+
+/** Between the kind of a question and its text: names of rules have no control characters. */
+const END_OF_KIND = '\n';
+
+export const BUSY = 'Other previews are being calculated; try again in 5 seconds.';
+
+/**
+ * Counts the decisions of this process, publishes them in Redis once a second, and reads those of the other processes.
+ * Sends questions to them, and answers theirs.
+ */
 @Injectable()
 export class ProcessReports implements OnModuleInit, OnApplicationShutdown {
   readonly collector: Collector;
   /** Access to the other processes; `undefined` if limits are counted in the memory of this process. */
   records: ProcessRecords | undefined;
-  /** Answers a question of a process; `undefined` if it has no answer. */
-  answer: ((text: string) => string | undefined) | undefined;
+  /** Answer questions of other processes, by their kinds. */
+  private readonly answers = new Map<string, (text: string) => unknown>();
   private readonly since = Date.now();
   private readonly servers = new Set<string>();
   private timer: Timer | undefined;
@@ -109,6 +137,28 @@ export class ProcessReports implements OnModuleInit, OnApplicationShutdown {
     return this.last.all;
   }
 
+  /** Answers questions of a kind with a value of JSON; `undefined` if there is no answer. */
+  answerBy(kind: string, answer: (text: string) => unknown): void {
+    this.answers.set(kind, answer);
+  }
+
+  /**
+   * Returns the answers of other processes as JSON; `null` for one that has not answered.
+   *
+   * @throws ServiceUnavailableException if other questions are open for too long, or Redis cannot be read
+   */
+  async ask(kind: string, text: string, asked: Asked = {}): Promise<readonly (string | null)[]> {
+    const { records, id: own } = this;
+    const reporting = async () => (await this.all()).reports.filter(({ isCurrent }) => isCurrent);
+    const ids = asked.ids ?? (await reporting()).map(({ id }) => id);
+    const others = ids.filter((id) => id !== own);
+    if (!records || others.length === 0) return [];
+    return answersOf(records, kind + END_OF_KIND + text, others, asked).catch((error: unknown) => {
+      if (error instanceof ServiceUnavailableException) throw error;
+      throw new ServiceUnavailableException(`Redis cannot be read: ${(error as Error).message}`);
+    });
+  }
+
   private own(hasEnded = false): ProcessReport {
     const state = {
       id: this.id,
@@ -173,11 +223,38 @@ export class ProcessReports implements OnModuleInit, OnApplicationShutdown {
 
   private async reply(question: Question): Promise<void> {
     this.answered = question.id;
-    const text = this.answer?.(question.text);
-    if (text !== undefined) await this.records!.answer(question, text);
+    const end = question.text.indexOf(END_OF_KIND);
+    const answer = this.answers.get(question.text.slice(0, end))?.(question.text.slice(end + 1));
+    if (answer !== undefined) await this.records!.answer(question, JSON.stringify(answer));
   }
 }
 
 function added(counts: MinuteCounts): AddedMinute {
   return { minute: counts.minute, counts: JSON.stringify(counts), mostRules: MOST_RULES };
+}
+
+async function answersOf(
+  records: ProcessRecords,
+  text: string,
+  ids: readonly string[],
+  { queueMs = LONGEST_QUEUE_MS, waitMs = LONGEST_WAIT_MS }: Asked,
+): Promise<readonly (string | null)[]> {
+  const question = await until(queueMs, () => records.ask(text), Boolean);
+  if (!question) throw new ServiceUnavailableException(BUSY);
+  const look = () => records.answers(question, ids);
+  return until(waitMs, look, (found) => !found.includes(null)).finally(() => records.close(question));
+}
+
+/** Looks again and again until what is found is wanted, and returns it; after a time, whatever is found. */
+async function until<Found>(
+  longestMs: number,
+  look: () => Promise<Found>,
+  isWanted: (found: Found) => boolean,
+): Promise<Found> {
+  const end = performance.now() + longestMs;
+  for (;;) {
+    const found = await look();
+    if (isWanted(found) || performance.now() > end) return found;
+    await sleep(LOOK_EVERY_MS);
+  }
 }

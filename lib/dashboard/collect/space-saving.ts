@@ -28,9 +28,6 @@ interface Counter {
  */
 export class SpaceSaving {
   private readonly counters = new Map<string, Counter>();
-  /** The smallest count, when the elements that had it were found, and those that are not removed yet. */
-  private least = 0;
-  private smallest: string[] = [];
 
   /** @param size number of counters: an element with more than 1/size of the stream is always among them */
   constructor(private readonly size: number) {}
@@ -54,19 +51,17 @@ export class SpaceSaving {
     return counter;
   }
 
-  /** Removes an element with the smallest count. Counts only grow, so that those found with one are removed one by one. */
+  /** Removes an element with the smallest count, and returns the count. */
   private removeSmallest(): number {
-    for (;;) {
-      const element = this.smallest.pop();
-      if (element === undefined) {
-        const { counters } = this;
-        this.least = Math.min(...Array.from(counters.values(), ({ count }) => count));
-        this.smallest = [...counters.keys()].filter((each) => counters.get(each)!.count === this.least);
-      } else if (this.counters.get(element)?.count === this.least) {
-        this.counters.delete(element);
-        return this.least;
-      }
+    let smallest = '';
+    let least = Infinity;
+    for (const [element, { count }] of this.counters) {
+      if (count >= least) continue;
+      smallest = element;
+      least = count;
     }
+    this.counters.delete(smallest);
+    return least;
   }
 }
 

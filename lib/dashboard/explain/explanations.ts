@@ -11,7 +11,6 @@ import { AUTHOR } from '../../live/change-options.js';
 import type { HeldRule } from '../../nest/rules/rule-changes.js';
 import { RateLimitService } from '../../nest/rate-limit.service.js';
 import { type EventSubject, subjectForPrograms } from '../../rules/subject.js';
-import { ProcessQuestions } from '../collect/process-questions.js';
 import { ProcessReports } from '../collect/process-reports.js';
 import { subjectOfText, subjectText } from '../subjects/masked.js';
 import { MOST_RESULTS, type RecordedResult } from './denial-record.js';
@@ -34,11 +33,10 @@ export class Explanations implements OnModuleInit {
 
   constructor(
     @Inject(ProcessReports) private readonly processes: ProcessReports,
-    @Inject(ProcessQuestions) private readonly questions: ProcessQuestions,
     @Inject(RateLimitService) private readonly limits: RateLimitService,
   ) {
-    questions.answerBy('explain', (id) => this.own(id));
-    questions.answerBy('requests', (text) => this.recorded(JSON.parse(text) as WantedRequests[]));
+    processes.answerBy('explain', (id) => this.own(id));
+    processes.answerBy('requests', (text) => this.recorded(JSON.parse(text) as WantedRequests[]));
   }
 
   onModuleInit(): void {
@@ -81,7 +79,7 @@ export class Explanations implements OnModuleInit {
     if (!writer) return isOwn ? NOT_RECORDED : UNKNOWN;
     const ids = found.map((each) => each.id);
     const waitMs = until - performance.now();
-    const answers = await this.questions.ask('explain', id, { ids, waitMs, queueMs: waitMs });
+    const answers = await this.processes.ask('explain', id, { ids, waitMs, queueMs: waitMs });
     const answer = answers.find((text) => text !== null);
     if (typeof answer === 'string') return JSON.parse(answer) as SentDenial;
     if (isOwn) return NOT_RECORDED;
@@ -96,7 +94,7 @@ export class Explanations implements OnModuleInit {
   ): Promise<Omit<Explanation<EventSubject>, 'id'>> {
     const wanted = rules.filter(isDenying);
     const asked = { queueMs: 0, waitMs: Math.max(0, until - performance.now()) };
-    const answers = this.questions.ask('requests', JSON.stringify(wanted), asked);
+    const answers = this.processes.ask('requests', JSON.stringify(wanted), asked);
     const texts = await answers.catch((): readonly null[] => [null]);
     const others = texts.map((text) => JSON.parse(text ?? '[]') as readonly RecordedRequests[]);
     const all = [this.recorded(wanted), ...others];

@@ -17,9 +17,6 @@ const MOST_STREAMS = 20;
 
 const SENT_EVERY_MS = 1000;
 
-/** A comment is sent this often, in seconds. */
-const COMMENT_EVERY = 15;
-
 /** A stream ends after this time, in seconds: the browser opens another one, which the guards check again. */
 const LONGEST = 600;
 
@@ -92,9 +89,7 @@ export class EventStreams implements OnModuleDestroy {
   private tick(): void {
     this.seconds += 1;
     for (const [response, { since }] of this.streams) {
-      const age = this.seconds - since;
-      if (age >= LONGEST) response.end();
-      else if (age % COMMENT_EVERY === 0) response.write(': open\n\n');
+      if (this.seconds - since >= LONGEST) response.end();
     }
     void this.sendSnapshot();
   }

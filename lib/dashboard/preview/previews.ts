@@ -9,8 +9,7 @@ import { loaded } from '../../nest/rules/effective-rule.js';
 import type { RuleChanges } from '../../nest/rules/rule-changes.js';
 import { RuleTable, type TableRule } from '../../nest/rules/rule-table.js';
 import * as variation from '../../nest/rules/varied-rule.js';
-import { BUSY, ProcessQuestions } from '../collect/process-questions.js';
-import { ProcessReports } from '../collect/process-reports.js';
+import { BUSY, ProcessReports } from '../collect/process-reports.js';
 import type { Preview } from '../snapshot.js';
 import { replayTraffic, whyNoPreview, ReplayedRule } from './replay-traffic.js';
 import { hashOf, mergeTraffic, readTraffic, routeHash, type RecordedTraffic } from './traffic-record.js';
@@ -29,9 +28,8 @@ export class Previews {
   constructor(
     @Inject(ProcessReports) private readonly processes: ProcessReports,
     @Inject(RuleTable) private readonly table: RuleTable,
-    @Inject(ProcessQuestions) private readonly questions: ProcessQuestions,
   ) {
-    questions.answerBy('preview', (rule) => this.recorded(rule));
+    processes.answerBy('preview', (rule) => this.recorded(rule));
   }
 
   /**
@@ -74,7 +72,7 @@ export class Previews {
 
   /** @throws ServiceUnavailableException if a process does not answer: the preview would lack its requests */
   private async ofOthers(rule: string): Promise<readonly RecordedTraffic[]> {
-    const answers = await this.questions.ask('preview', rule);
+    const answers = await this.processes.ask('preview', rule);
     const traffic = answers.map((text) => (text === null ? undefined : readTraffic(text)));
     if (!traffic.includes(undefined)) return traffic as RecordedTraffic[];
     throw new ServiceUnavailableException('A process has not sent its requests; try again in 5 seconds.');

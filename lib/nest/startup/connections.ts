@@ -10,10 +10,10 @@ import { Observable } from 'rxjs';
 import { onAbort } from '../../contracts/timer.js';
 import type { Guards } from './guards.js';
 import { classes } from './handlers.js';
-import { CallContext } from '../../transports/provider.js';
 import { HANDLER_INTERCEPTOR } from '../../transports/handler-interceptor.js';
 import { attach, type Denied } from '../../transports/handshake-servers.js';
 import { connectingHeaders, connectionEnd, type SocketClient } from '../../transports/ws.js';
+import { CallContext } from '../../transports/calls.js';
 
 /** A gateway, as Nest calls it with its server. */
 interface Gateway {
