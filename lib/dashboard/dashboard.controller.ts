@@ -1,5 +1,5 @@
 import { ForbiddenException, Get, Inject, Logger, NotFoundException, Post, Req, Res } from '@nestjs/common';
-import { DASHBOARD_GUARDED, type DashboardGuarded } from './dashboard.options.js';
+import { DASHBOARD_OPTIONS, type DashboardOptions } from './dashboard.options.js';
 import { Changes, CHANGES } from './http/changes.js';
 import { EventStreams } from './http/event-streams.js';
 import { failureOf, rawResponse, jsonReply, send, type Reply } from './http/raw-response.js';
@@ -43,7 +43,7 @@ export class DashboardController {
   private readonly logger = new Logger('RateLimit');
 
   constructor(
-    @Inject(DASHBOARD_GUARDED) private readonly guarded: DashboardGuarded,
+    @Inject(DASHBOARD_OPTIONS) private readonly options: DashboardOptions,
     @Inject(Snapshots) readonly snapshots: Snapshots,
     @Inject(EventStreams) private readonly streams: EventStreams,
     @Inject(Changes) readonly changes: Changes,
@@ -86,7 +86,7 @@ export class DashboardController {
   /** Shows subjects. `RateLimitDashboardModule` adds the paths and the guards. */
   unmask(request: DashboardRequest, response: unknown): Promise<void> {
     return this.answer(request, response, async () => {
-      if (!this.guarded.unmask)
+      if (!this.options.unmask)
         throw new ForbiddenException('Subjects are masked: the operations page has no `unmaskGuards`.');
       checkChange(request);
       return jsonReply(await entryOf(SUBJECTS, request)(this, request));
@@ -100,7 +100,7 @@ export class DashboardController {
   ): Promise<void> {
     const raw = rawResponse(response);
     try {
-      if (!this.guarded.page) {
+      if (!this.options.isGuarded) {
         checkPeer(request);
         checkHost(request);
       }

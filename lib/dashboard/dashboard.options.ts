@@ -74,17 +74,16 @@ export interface RateLimitDashboardAsyncOptions extends RateLimitDashboardExtras
   ) => RateLimitDashboardOptions | Promise<RateLimitDashboardOptions>;
 }
 
-/** Injection token of the options. */
-export const DASHBOARD_OPTIONS = Symbol.for('nestjs-redis-rate-limit:dashboard-options');
-
-/** Which requests have guards: those of the page, and those that show subjects. */
-export interface DashboardGuarded {
-  readonly page: boolean;
+/** The options of the page, and which of its requests have guards. */
+export interface DashboardOptions extends RateLimitDashboardOptions {
+  /** Whether all requests have guards. */
+  readonly isGuarded: boolean;
+  /** Whether those that show subjects have guards beside these. */
   readonly unmask: boolean;
 }
 
-/** Injection token of `DashboardGuarded`: which requests have guards. */
-export const DASHBOARD_GUARDED = Symbol.for('nestjs-redis-rate-limit:dashboard-guarded');
+/** Injection token of `DashboardOptions`. */
+export const DASHBOARD_OPTIONS = Symbol.for('nestjs-redis-rate-limit:dashboard-options');
 
 const isAction = (value: unknown): boolean =>
   isFields(value) &&

@@ -10,7 +10,6 @@ import {
   VERSION_NEUTRAL,
   type DynamicModule,
   type OnModuleInit,
-  type Provider,
   type Type,
 } from '@nestjs/common';
 import { callable, readOptions } from '../contracts/options.js';
@@ -22,10 +21,9 @@ import { ProcessReports } from './collect/process-reports.js';
 import { DashboardController } from './dashboard.controller.js';
 import {
   DASHBOARD_EXTRA_CHECKS,
-  DASHBOARD_GUARDED,
   DASHBOARD_OPTION_CHECKS,
   DASHBOARD_OPTIONS,
-  type DashboardGuarded,
+  type DashboardOptions,
   type RateLimitDashboardAsyncOptions,
   type RateLimitDashboardExtras,
   type RateLimitDashboardOptions,
@@ -81,7 +79,7 @@ export class RateLimitDashboardModule implements OnModuleInit {
    * @throws RateLimitConfigError if RateLimitModule is not imported
    */
   constructor(
-    @Inject(DASHBOARD_GUARDED) private readonly guarded: DashboardGuarded,
+    @Inject(DASHBOARD_OPTIONS) private readonly options: DashboardOptions,
     @Optional() @Inject(Warnings) private readonly warnings: Warnings,
   ) {
     if ((warnings as Warnings | undefined) !== undefined) return;
@@ -98,7 +96,7 @@ export class RateLimitDashboardModule implements OnModuleInit {
   static forRoot(options: RateLimitDashboardOptions & RateLimitDashboardExtras = {}): DynamicModule {
     const checks = { ...DASHBOARD_OPTION_CHECKS, ...DASHBOARD_EXTRA_CHECKS };
     const read = readOptions('RateLimitDashboardModule.forRoot', options, checks);
-    return moduleOf(read, { provide: DASHBOARD_OPTIONS, useValue: read });
+    return moduleOf(read, () => read);
   }
 
   /**
@@ -112,14 +110,11 @@ export class RateLimitDashboardModule implements OnModuleInit {
       inject: { allowed: 'a list', accepts: Array.isArray },
       useFactory: { ...callable('that returns the options'), isRequired: true },
     };
-    const {
-      inject = [],
-      useFactory,
-      ...extras
-    } = readOptions('RateLimitDashboardModule.forRootAsync', options, checks);
+    const read = readOptions('RateLimitDashboardModule.forRootAsync', options, checks);
+    const { inject, useFactory, ...extras } = read;
     const create = async (...dependencies: never[]): Promise<RateLimitDashboardOptions> =>
       readOptions('RateLimitDashboardModule', await useFactory(...dependencies), DASHBOARD_OPTION_CHECKS);
-    return moduleOf(extras, { provide: DASHBOARD_OPTIONS, useFactory: create, inject });
+    return moduleOf(extras, create, inject);
   }
 
   /**
@@ -127,7 +122,7 @@ export class RateLimitDashboardModule implements OnModuleInit {
    * @throws RateLimitConfigError if the page has no guards in production
    */
   onModuleInit(): void {
-    if (this.guarded.page) return;
+    if (this.options.isGuarded) return;
     if (process.env['NODE_ENV'] === 'production') {
       rejectConfig(
         'RateLimitDashboardModule.guards: missing; allowed in production: a list of one guard or more',
@@ -141,16 +136,23 @@ export class RateLimitDashboardModule implements OnModuleInit {
   }
 }
 
-function moduleOf(extras: RateLimitDashboardExtras, options: Provider): DynamicModule {
+function moduleOf(
+  extras: RateLimitDashboardExtras,
+  useFactory: RateLimitDashboardAsyncOptions['useFactory'],
+  inject: RateLimitDashboardAsyncOptions['inject'] = [],
+): DynamicModule {
   const { path = PATH, guards = [], unmaskGuards = [], imports = [] } = extras;
-  const guarded: DashboardGuarded = { page: guards.length > 0, unmask: unmaskGuards.length > 0 };
+  const guarded = { isGuarded: guards.length > 0, unmask: unmaskGuards.length > 0 };
+  const optionsOf = async (...dependencies: never[]): Promise<DashboardOptions> => ({
+    ...(await useFactory(...dependencies)),
+    ...guarded,
+  });
   return {
     module: RateLimitDashboardModule,
     imports,
     controllers: [controllerAt(path, guards, unmaskGuards)],
     providers: [
-      options,
-      { provide: DASHBOARD_GUARDED, useValue: guarded },
+      { provide: DASHBOARD_OPTIONS, useFactory: optionsOf, inject },
       // A preview may be of any algorithm.
       { provide: loadAlgorithms, useFactory: () => loadAlgorithms(ALGORITHM_NAMES) },
       ...PARTS,

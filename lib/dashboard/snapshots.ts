@@ -7,12 +7,7 @@ import { MINUTE_MS, type MinuteCounts } from './collect/minutes.js';
 import { ProcessReports } from './collect/process-reports.js';
 import type { AllReports } from './collect/report-reader.js';
 import { ruleTotals, totalsOf, type RuleTotals, problemsOf, processOf } from './collect/totals.js';
-import {
-  DASHBOARD_GUARDED,
-  DASHBOARD_OPTIONS,
-  type DashboardGuarded,
-  type RateLimitDashboardOptions,
-} from './dashboard.options.js';
+import { DASHBOARD_OPTIONS, type DashboardOptions } from './dashboard.options.js';
 import type {
   Snapshot,
   SnapshotLive,
@@ -37,8 +32,7 @@ export class Snapshots {
     @Inject(RateLimitService) private readonly limits: RateLimitService,
     @Inject(RemainingPermits) private readonly remaining: RemainingPermits,
     @Inject(RuleTable) private readonly table: RuleTable,
-    @Inject(DASHBOARD_OPTIONS) private readonly options: RateLimitDashboardOptions,
-    @Inject(DASHBOARD_GUARDED) private readonly guarded: DashboardGuarded,
+    @Inject(DASHBOARD_OPTIONS) private readonly options: DashboardOptions,
   ) {}
 
   async make(): Promise<Snapshot> {
@@ -46,7 +40,7 @@ export class Snapshots {
     const at = this.processes.collector.clock();
     const second = Math.floor(at / 1000) + 1;
     const { rules, uncounted, ...totals } = totalsOf(all.reports, second);
-    const { readOnly = false, actions = [] } = this.options;
+    const { readOnly = false, actions = [], unmask } = this.options;
     const { alive } = this.processes;
     const loss = this.lossOf(all);
     const live = this.limits.rules.source?.write !== undefined;
@@ -57,7 +51,7 @@ export class Snapshots {
       allUntil: all.outage?.at ?? null,
       readOnly,
       live,
-      unmask: this.guarded.unmask,
+      unmask,
       loss,
       alive,
       processes: all.reports

@@ -18,7 +18,7 @@ import type { ProcessRecords, Question } from '../../stores/redis/link/process-r
 import { ENDED_MS, KEPT_MS, type AddedMinute } from '../../stores/redis/link/shared-minutes.js';
 import { openProcessRecords } from '../../stores/redis/open-redis-store.js';
 import { RuleTable } from '../../nest/rules/rule-table.js';
-import { DASHBOARD_OPTIONS, type RateLimitDashboardOptions } from '../dashboard.options.js';
+import { DASHBOARD_OPTIONS, type DashboardOptions } from '../dashboard.options.js';
 import { DenialRecord } from '../explain/denial-record.js';
 import type { RateLimitModuleOptions } from '../../nest/rate-limit.options.js';
 import { RATE_LIMIT_OPTIONS, RATE_LIMIT_REDIS, RATE_LIMIT_STORE } from '../../nest/tokens.js';
@@ -81,7 +81,7 @@ export class ProcessReports implements OnModuleInit, OnApplicationShutdown {
     @Inject(RateLimitHealth) private readonly health: RateLimitHealth,
     @Inject(LiveRules) private readonly liveRules: LiveRules,
     @Inject(RuleTable) table: RuleTable,
-    @Inject(DASHBOARD_OPTIONS) dashboard: RateLimitDashboardOptions,
+    @Inject(DASHBOARD_OPTIONS) dashboard: DashboardOptions,
   ) {
     // Without RateLimitModule, the constructor of the page names the fix.
     this.collector = new Collector(

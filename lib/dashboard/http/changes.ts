@@ -13,7 +13,7 @@ import { escaped } from '../../contracts/shown.js';
 import { RateLimitStoreError } from '../../limiter/rate-limit-store.error.js';
 import { UNSET_OPTIONS, type LiveRuleFields } from '../../live/change-options.js';
 import { RateLimitService } from '../../nest/rate-limit.service.js';
-import { DASHBOARD_OPTIONS, type RateLimitDashboardOptions } from '../dashboard.options.js';
+import { DASHBOARD_OPTIONS, type DashboardOptions } from '../dashboard.options.js';
 import { Previews } from '../preview/previews.js';
 import { ProcessReports } from '../collect/process-reports.js';
 import type { Explanation } from '../../nest/explanation.js';
@@ -150,7 +150,7 @@ export class Changes {
     @Inject(History) readonly history: History,
     @Inject(Restrictions) readonly restrictions: Restrictions,
     @Inject(ProcessReports) private readonly processes: ProcessReports,
-    @Inject(DASHBOARD_OPTIONS) private readonly options: RateLimitDashboardOptions,
+    @Inject(DASHBOARD_OPTIONS) private readonly options: DashboardOptions,
   ) {}
 
   /**
