@@ -1,6 +1,6 @@
 import { ForbiddenException, Get, Inject, Logger, NotFoundException, Post, Req, Res } from '@nestjs/common';
 import { DASHBOARD_OPTIONS, type DashboardOptions } from './dashboard.options.js';
-import { Changes, CHANGES } from './http/changes.js';
+import { Changes, CHANGES, UNMASKS } from './http/changes.js';
 import { EventStreams } from './http/event-streams.js';
 import { failureOf, rawResponse, jsonReply, send, type Reply } from './http/raw-response.js';
 import {
@@ -30,12 +30,6 @@ const READS: Readonly<Record<string, Read>> = {
   snapshot: ({ snapshots }) => snapshots.make(),
   history: ({ changes }, { query }) => changes.history.of(query?.['rule']),
   restrictions: ({ changes }) => changes.restrictions.list(),
-};
-
-/** What users may read that `unmaskGuards` allow. */
-const SUBJECTS: Readonly<Record<string, Read>> = {
-  unmask: ({ changes }, request) => changes.unmask(request),
-  explain: ({ changes }, request) => changes.explain(request),
 };
 
 /** The requests of the operations page. `RateLimitDashboardModule` adds the path and the guards. */
@@ -89,7 +83,7 @@ export class DashboardController {
       if (!this.options.unmask)
         throw new ForbiddenException('Subjects are masked: the operations page has no `unmaskGuards`.');
       checkChange(request);
-      return jsonReply(await entryOf(SUBJECTS, request)(this, request));
+      return jsonReply(await this.changes.run(request, entryOf(UNMASKS, request)));
     });
   }
 

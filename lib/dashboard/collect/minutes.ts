@@ -31,7 +31,6 @@ export function emptyMinute(minute: number): MinuteCounts {
 export class Minutes {
   /** The minutes that were counted, the oldest first; the last one is not over. */
   kept: readonly MinuteCounts[] = [];
-  private rulesIn = 0;
 
   /** Returns the minute of a second. After the clock was set back, that is the last minute. */
   at(second: number): MinuteCounts {
@@ -40,7 +39,6 @@ export class Minutes {
     if (last && last.minute >= minute) return last;
     const next = emptyMinute(minute);
     this.kept = [...this.kept.slice(1 - KEPT), next];
-    this.rulesIn = 0;
     return next;
   }
 
@@ -54,12 +52,9 @@ export class Minutes {
   /** Counts the result of a rule. */
   addResult(second: number, rule: string, isAllowed: boolean): void {
     const { rules, others } = this.at(second);
-    let counts = rules[rule];
-    if (!counts && this.rulesIn < MOST_RULES) {
-      counts = rules[rule] = [0, 0];
-      this.rulesIn += 1;
-    }
-    (counts ?? others)[isAllowed ? 0 : 1] += 1;
+    const hasRoom = rule in rules || Object.keys(rules).length < MOST_RULES;
+    const counts = hasRoom ? (rules[rule] ??= [0, 0]) : others;
+    counts[isAllowed ? 0 : 1] += 1;
   }
 
   /** Drops a minute and those before, such as when other processes have them. */

@@ -138,6 +138,20 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   },
 };
 
+/** What users see that `unmaskGuards` allow, by the ends of the paths. */
+export const UNMASKS: Readonly<Record<string, Change>> = {
+  unmask: {
+    checks: { subjects: SUBJECTS },
+    isRead: true,
+    run: async ({ subjects }, given, by) => ({ subjects: await subjects.unmask(given.subjects, by()) }),
+  },
+  explain: {
+    checks: { id: TEXT },
+    isRead: true,
+    run: (page, { id }, by) => page.explain(id, by()),
+  },
+};
+
 /** Carries out the requests of the page that change something, and those about changes. */
 @Injectable()
 export class Changes {
@@ -156,13 +170,14 @@ export class Changes {
   /**
    * Carries out a request, and returns what the page gets.
    *
+   * @param unmasking what a request does that shows subjects; by default a change, which shows none
    * @throws ForbiddenException if the page is read-only
    * @throws RateLimitConfigError if the body has another form
    */
-  async run(request: DashboardRequest): Promise<unknown> {
+  async run(request: DashboardRequest, unmasking?: Change): Promise<unknown> {
     const [room, name] = pathEnd(request);
     const { actions = [], author, readOnly } = this.options;
-    const change = room === 'actions' ? undefined : CHANGES[`${room}/${name}`];
+    const change = unmasking ?? (room === 'actions' ? undefined : CHANGES[`${room}/${name}`]);
     if (readOnly && !change?.isRead) throw new ForbiddenException('The operations page is read-only.');
     const given = bodyOf(request, change?.checks ?? {});
     if (change) return this.logged(change, given, () => authorOf(request, author));
@@ -192,22 +207,14 @@ export class Changes {
     }
   }
 
-  /** Returns why a request was denied, for a user with the right to see subjects. */
-  async explain(request: DashboardRequest): Promise<Explanation<NamedSubject>> {
-    const { id } = bodyOf(request, { id: TEXT });
-    const by = authorOf(request, this.options.author);
-    const { rules, ...explanation } = await this.limits.explain(id, { by });
+  /** Returns why a request was denied, with its subjects. */
+  async explain(denial: string, by: string): Promise<Explanation<NamedSubject>> {
+    const { rules, ...explanation } = await this.limits.explain(denial, { by });
     const { secret } = await this.processes.all();
     return {
       ...explanation,
       rules: rules.map((each) => ({ ...each, subject: unmasked(secret, each.rule, each.subject) })),
     };
-  }
-
-  /** Returns the subjects in a request, for a user with the right to see them. */
-  async unmask(request: DashboardRequest): Promise<{ readonly subjects: readonly string[] }> {
-    const { subjects } = bodyOf(request, { subjects: SUBJECTS });
-    return { subjects: await this.subjects.unmask(subjects, authorOf(request, this.options.author)) };
   }
 }
 

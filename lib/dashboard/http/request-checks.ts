@@ -1,5 +1,6 @@
 import { ForbiddenException, PayloadTooLargeException } from '@nestjs/common';
-import { BlockList, isIP, isIPv6 } from 'node:net';
+import { isIP } from 'node:net';
+import { allowListOf } from '../../http/client-ip.js';
 import { userSubject, type HttpRequest } from '../../http/subject.js';
 
 /** A request of Express or Fastify. */
@@ -28,14 +29,8 @@ interface Peer {
 /** The header of requests that change something. A page of another origin cannot send it without CORS. */
 const DASHBOARD_HEADER = 'x-rate-limit-dashboard';
 
-/** The addresses of this machine, also in IPv6 (RFC 4291, section 2.5.5.2). */
-const LOOPBACK = new BlockList();
-
-LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
-
-LOOPBACK.addSubnet('::ffff:127.0.0.0', 104, 'ipv6');
-
-LOOPBACK.addAddress('::1', 'ipv6');
+/** Whether an address is one of this machine. */
+const isLoopback = allowListOf(['127.0.0.0/8', '::1']);
 
 /** Maximum length of the body of a request. */
 const LONGEST_BODY = 16_384;
@@ -64,8 +59,7 @@ export function checkHost(request: DashboardRequest): void {
  */
 export function checkPeer({ raw, socket = raw?.socket }: DashboardRequest): void {
   const address = socket?.remoteAddress;
-  const isLocal =
-    address === undefined ? !socket?.destroyed : LOOPBACK.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
+  const isLocal = address === undefined ? !socket?.destroyed : isLoopback({ ip: address });
   if (isLocal) return;
   throw new ForbiddenException(
     `The operations page has no guards, so it is only for this machine, not for ${address ?? 'a closed connection'}. Set \`guards\` to use it from other machines.`,
