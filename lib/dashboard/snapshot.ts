@@ -1,4 +1,5 @@
 import type { RuleDecision } from '../contracts/decision.js';
+import type { RuleLoss, SourcedRule } from '../contracts/rule-source.js';
 
 /** Number of seconds that the chart of the application shows. */
 export const CHART_S = 120;
@@ -52,10 +53,7 @@ export interface Snapshot {
 }
 
 /** Live rules that were lost: those in force stay until an operator restores them, or accepts those in the source. */
-export interface SnapshotLoss {
-  /** When it was found, in milliseconds since the epoch. */
-  readonly at: number;
-  readonly reason: string;
+export interface SnapshotLoss extends Pick<RuleLoss, 'at' | 'reason'> {
   readonly inForce: readonly SnapshotLive[];
   readonly stored: readonly SnapshotLive[];
 }
@@ -169,17 +167,11 @@ export interface SnapshotField {
   readonly editable: boolean;
 }
 
-/** The live change of a rule. */
-export interface SnapshotChange {
+/** The live change of a rule: `at` is in milliseconds since the epoch. */
+export interface SnapshotChange extends Pick<SourcedRule, 'by' | 'reason' | 'at' | 'expiresInMs'> {
   /** The version to state with the next change. */
   readonly version: number;
   readonly fields: Readonly<Record<string, unknown>>;
-  readonly by?: string | undefined;
-  readonly reason?: string | undefined;
-  /** When it was made, in milliseconds since the epoch. */
-  readonly at?: number | undefined;
-  /** Milliseconds until it is lifted; absent if it stays. */
-  readonly expiresInMs?: number | undefined;
 }
 
 /** A subject with denied requests. */

@@ -3,7 +3,7 @@ import type { SourcedRule } from '../contracts/rule-source.js';
 import { EVERYONE } from '../http/subject.js';
 import { RateLimitService } from '../nest/rate-limit.service.js';
 import { RuleTable } from '../nest/rules/rule-table.js';
-import { MINUTE_MS, type MinuteCounts } from './collect/minutes.js';
+import { MINUTE_MS, type MinuteCounts } from './collect/counts.js';
 import { ProcessReports } from './collect/process-reports.js';
 import type { AllReports } from './collect/report-reader.js';
 import { ruleTotals, totalsOf, type RuleTotals, problemsOf, processOf } from './collect/totals.js';

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { Minutes, MOST_RULES, type MinuteCounts } from '../../lib/dashboard/collect/minutes.js';
+import { Minutes, MOST_RULES, type MinuteCounts } from '../../lib/dashboard/collect/counts.js';
 import { Control } from '../../lib/stores/redis/link/control.js';
 import { SharedMinutes, type AddedMinute } from '../../lib/stores/redis/link/shared-minutes.js';
 import { closeApps } from '../support/nest-app.js';

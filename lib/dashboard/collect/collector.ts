@@ -6,8 +6,7 @@ import type { DecisionEvent, DecisionObserver } from '../../limiter/events.js';
 import type { BlockOptions } from '../../limiter/rate-limiter.options.js';
 import { type DenialRecord, SubjectTimelines } from '../explain/denial-record.js';
 import { CHART_S, RULE_CHART_S } from '../snapshot.js';
-import { Durations, Seconds } from './durations.js';
-import { Minutes, MOST_RULES } from './minutes.js';
+import { Minutes, MOST_RULES, Durations, Seconds } from './counts.js';
 import { RATE_S, RuleCounts } from './rule-counts.js';
 
 /** Sources in the order of `Collector.sources`. */

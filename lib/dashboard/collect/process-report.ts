@@ -1,8 +1,7 @@
 import { isFields } from '../../contracts/fields.js';
 import { CHART_S, RULE_CHART_S, type BreakerState, type SnapshotProcess } from '../snapshot.js';
 import type { Collector } from './collector.js';
-import { sum, type DurationCounts } from './durations.js';
-import { readMinute, type MinuteCounts } from './minutes.js';
+import { readMinute, type MinuteCounts, sum, type DurationCounts } from './counts.js';
 import { RATE_S, type RouteCounts, type RuleCounts } from './rule-counts.js';
 import type { CountedElement, Frequent } from './space-saving.js';
 

@@ -24,7 +24,7 @@ import type { RateLimitModuleOptions } from '../../nest/rate-limit.options.js';
 import { RATE_LIMIT_OPTIONS, RATE_LIMIT_REDIS, RATE_LIMIT_STORE } from '../../nest/tokens.js';
 import { version } from '../page.embedded.js';
 import { Collector } from './collector.js';
-import { MOST_RULES, type MinuteCounts } from './minutes.js';
+import { MOST_RULES, type MinuteCounts } from './counts.js';
 import { readReport, reportOf, type ProcessReport, type ServerStates } from './process-report.js';
 import { ReportReader, type AllReports } from './report-reader.js';
 import type { BreakerState } from '../snapshot.js';

@@ -8,7 +8,7 @@ import {
   MINUTE_MS,
   readMinute,
   type MinuteCounts,
-} from './minutes.js';
+} from './counts.js';
 import { readReport, type ProcessReport } from './process-report.js';
 
 /** A process that has not reported for this long is silent, in milliseconds. */

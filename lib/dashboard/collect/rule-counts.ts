@@ -5,8 +5,8 @@ import type { RecordedRequests } from '../../nest/explanation.js';
 import { hashOf, isSampled, mergeTraffic, routeHash, TrafficRecord } from '../preview/traffic-record.js';
 import { subjectText } from '../subjects/masked.js';
 import { DeniedSubjects } from './space-saving.js';
-import { Seconds } from './durations.js';
 import type { SubjectTimelines } from '../explain/denial-record.js';
+import { Seconds } from './counts.js';
 
 /** Number of seconds of which rates are the mean, including the current one. */
 export const RATE_S = 10;

@@ -9,13 +9,12 @@ import {
   type SnapshotProcess,
 } from '../snapshot.js';
 import { SOURCES, FALLBACK } from './collector.js';
-import { percentile, sum } from './durations.js';
 import { type ProcessReport, type RuleReport, LONGEST_FIGURES } from './process-report.js';
 import { type SeenReport, SILENT_MS, type AllReports } from './report-reader.js';
 import { RATE_S } from './rule-counts.js';
 import { mergeFrequent, type CountedElement } from './space-saving.js';
 import { entryOf } from '../../contracts/entry-of.js';
-import { MOST_RULES } from './minutes.js';
+import { MOST_RULES, percentile, sum } from './counts.js';
 import { MOST_READ } from '../../stores/redis/link/shared-minutes.js';
 
 const MOST_SUBJECTS = 10;

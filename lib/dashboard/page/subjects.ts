@@ -1,9 +1,8 @@
 import { h } from 'preact';
 import type { SnapshotRule, SnapshotSubject, NamedSubject } from '../snapshot.js';
 import { confirm, reasonField, type FormTexts } from './dialog.js';
-import { button, clientText, figure, operationsHead, row, table } from './elements.js';
+import { button, clientText, figure, operationsHead, row, table, useSteadyList } from './elements.js';
 import { count, visible } from './figures.js';
-import { useSteadyList } from './steady-list.js';
 import { useEffect, useState } from 'preact/hooks';
 import { report } from './announcements.js';
 import { post } from './request.js';

@@ -161,10 +161,8 @@ export class TrafficRecord {
   }
 
   private hasManySubjects(): boolean {
-    const subjects = new Set<number>();
-    for (let nth = 0; nth < this.length && subjects.size < FEWEST_SUBJECTS; nth += 1)
-      subjects.add(this.rows[nth * WIDTH + SUBJECT]!);
-    return subjects.size === FEWEST_SUBJECTS;
+    const subjects = Array.from({ length: this.length }, (_, nth) => this.rows[nth * WIDTH + SUBJECT]);
+    return new Set(subjects).size >= FEWEST_SUBJECTS;
   }
 
   private expire(now: number): void {
