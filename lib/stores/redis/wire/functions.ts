@@ -176,9 +176,7 @@ class Scripts {
   run({ main, algorithms, keys, argv }: Call): Promise<unknown> {
     const name = nameOf(main, algorithms);
     const command = this.commands.get(name) ?? this.define(name, main, algorithms);
-    return keys.length === 1
-      ? command.call(this.client, 1, keys[0], ...argv)
-      : command.call(this.client, keys.length, ...keys, ...argv);
+    return command.call(this.client, keys.length, ...keys, ...argv);
   }
 
   private define(name: string, main: ScriptName, algorithms: readonly Algorithm[]): Command {
