@@ -12,13 +12,14 @@ function open(maxSize: number) {
 }
 
 describe('the clients of a simulation', () => {
-  it('count their requests, and are all dropped at the end', () => {
+  it('count their requests, and are all dropped at the end, the least recently seen first', () => {
     const { clients, dropped } = open(100);
-    for (const subject of ['ann', 'bob', 'ann', 'ann']) clients.measure(clients.take(subject));
+    for (const subject of ['ann', 'bob', 'eve', 'ann']) clients.measure(clients.take(subject));
     clients.dropAll();
     expect(dropped.map(({ key, requests }) => [key, requests])).toEqual([
       ['bob', 1],
-      ['ann', 3],
+      ['eve', 1],
+      ['ann', 2],
     ]);
   });
 

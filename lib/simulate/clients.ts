@@ -55,9 +55,10 @@ export class Clients {
     }, 1);
   }
 
-  /** Drops all clients. */
+  /** Drops all clients, the least recently seen first. */
   dropAll(): void {
-    while (this.clients.count > 0) this.clients.sweep(() => true).forEach(this.options.onDropped);
+    this.clients.sweep(() => false); // The next sweep begins with the first client.
+    this.clients.sweep(() => true).forEach(this.options.onDropped);
   }
 
   private added(subject: string): Client {
