@@ -2,8 +2,8 @@
 export { RateLimit, SkipRateLimit } from './nest/rate-limit.decorator.js';
 export { RateLimitId } from './nest/rate-limit.decorator.js';
 
-export { Settle } from './nest/settle.decorator.js';
-export { Usage } from './nest/usage.decorator.js';
+export { Settle } from './nest/parameter.decorators.js';
+export { Usage } from './nest/parameter.decorators.js';
 export { byArguments } from './nest/rules/by.js';
 
 // Module

@@ -7,3 +7,13 @@ export function isFields(value: unknown): value is Readonly<Record<string, unkno
   const kind = Object.prototype.toString.call(value);
   return kind === '[object Object]' || kind === '[object Module]';
 }
+
+/** Returns the object that a text holds as JSON; `undefined` if it holds none. */
+export function fieldsIn(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isFields(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Decision, RuleDecision } from '../contracts/decision.js';
-import { HEADER_STYLES, headerStyleConflict, rateLimitHeaders, strictestFirst } from './headers.js';
+import { headerStyleConflict } from './header-styles.js';
+import { HEADER_STYLES, rateLimitHeaders, strictestFirst } from './headers.js';
 
 const ALLOWED: RuleDecision = {
   allowed: true,

@@ -1,13 +1,7 @@
 import { compareStrictness, hasFigures, type Decision, type RuleDecision } from '../contracts/decision.js';
 
 /** Writes the header fields of a decision. */
-type Format = (decision: Decision, headers: Header[], context: HeaderContext) => void;
-
-/** A response header format. */
-interface Style {
-  readonly fields: readonly string[];
-  readonly format: Format;
-}
+export type Format = (decision: Decision, headers: Header[], context: HeaderContext) => void;
 
 /** What headers contain beside the decision. */
 export interface HeaderContext {
@@ -21,24 +15,18 @@ export interface HeaderContext {
 
 const X_FIELDS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
 const NAMED = ['RateLimit-Policy', 'RateLimit'];
-const PUBLISHED: Style = { fields: NAMED, format: named({ left: 'r', time: 't' }) };
+const PUBLISHED = formatOf({ left: 'r', time: 't' });
 
-/** A new draft is one row. */
+/** The header fields of each style. A new draft is one row. */
 const STYLES = {
-  'draft-10': PUBLISHED,
-  'draft-7': { fields: NAMED, format: draft7 },
-  'draft-6': {
-    fields: ['RateLimit-Policy', 'RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'],
-    format: draft6,
-  },
-  draft: PUBLISHED,
-  'draft-12': {
-    fields: [...NAMED, 'RateLimit-Partition'],
-    format: named({ left: 'a', time: 'w', more: cost }, partitions),
-  },
-  legacy: { fields: X_FIELDS, format: legacy },
-  throttler: { fields: X_FIELDS, format: throttler },
-} satisfies Record<string, Style>;
+  'draft-10': NAMED,
+  'draft-7': NAMED,
+  'draft-6': ['RateLimit-Policy', 'RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'],
+  draft: NAMED,
+  'draft-12': [...NAMED, 'RateLimit-Partition'],
+  legacy: X_FIELDS,
+  throttler: X_FIELDS,
+} satisfies Record<string, readonly string[]>;
 
 /** What the style `'draft'` stands for, for the log. */
 export const NEWEST_DRAFT = 'draft-11, whose header fields have the form of "draft-10"';
@@ -54,16 +42,22 @@ export type HeaderStyle = keyof typeof STYLES;
 export const HEADER_STYLES = Object.keys(STYLES) as readonly HeaderStyle[];
 
 /** The header fields of all styles. */
-export const HEADER_FIELDS: readonly string[] = [
-  ...new Set(Object.values(STYLES).flatMap(({ fields }: Style) => fields)),
-];
+export const HEADER_FIELDS: readonly string[] = [...new Set(Object.values(STYLES).flat())];
+
+/** Whether a style is a draft, in which a header states the rules. */
+export function isDraft(style: HeaderStyle): boolean {
+  return STYLES[style].includes(NAMED[0]!);
+}
+
+/** The formats of the styles. Those of all but the default one are loaded if the option `headers` is set. */
+export const formats: Partial<Record<HeaderStyle, Format>> = { 'draft-10': PUBLISHED, draft: PUBLISHED };
 
 export type Header = [name: string, value: string];
 
 /**
  * Returns the response headers for a decision, in each of the styles, with `Retry-After` if it is denied.
  *
- * @param styles must not conflict, see `headerStyleConflict`; ignored for a decision that was not counted
+ * @param styles must not conflict, and their formats must be loaded; ignored for a decision that was not counted
  */
 export function rateLimitHeaders(
   decision: Decision,
@@ -74,23 +68,12 @@ export function rateLimitHeaders(
   if (decision.decisions.every(({ shadow }) => shadow)) return headers;
   const isCounted = decision.fallback === undefined || hasFigures(decision);
   for (const style of isCounted ? styles : []) {
-    STYLES[style].format(decision, headers, context);
+    formats[style]!(decision, headers, context);
   }
   if (!decision.allowed && decision.retryAfterMs !== null) {
     headers.push(['Retry-After', `${seconds(decision.retryAfterMs)}`]);
   }
   return headers;
-}
-
-const isDraft = (style: HeaderStyle): boolean => STYLES[style].fields.includes(NAMED[0]!);
-
-/** Returns why these styles conflict; `undefined` if they do not. */
-export function headerStyleConflict(styles: readonly HeaderStyle[]): string | undefined {
-  const drafts = styles.filter(isDraft).length;
-  if (drafts <= 1 && styles.length - drafts <= 1) return undefined;
-  const names = (some: readonly HeaderStyle[]): string => some.map((style) => `"${style}"`).join(', ');
-  const known = names(HEADER_STYLES.filter(isDraft));
-  return `got ${names(styles)}; allowed: one of ${known}, which all write RateLimit-Policy, and one of "legacy" and "throttler"`;
 }
 
 /** Returns the results of a decision, strictest first, without those of shadow rules unless there is only one result. */
@@ -100,7 +83,7 @@ export function strictestFirst(decision: Decision): readonly RuleDecision[] {
 }
 
 /** Returns the counted results of a decision, strictest first. A decision that was counted has at least one. */
-function counted(decision: Decision): readonly RuleDecision[] {
+export function counted(decision: Decision): readonly RuleDecision[] {
   if (decision.decisions.length === 1) return decision.decisions;
   return strictestFirst(decision).filter(hasFigures);
 }
@@ -113,7 +96,7 @@ interface Parameters {
 }
 
 /** Returns a format of the drafts from 8, in which each member has the name of its rule. */
-function named({ left: name, time, more }: Parameters, others?: Format): Format {
+export function formatOf({ left: name, time, more }: Parameters): Format {
   return (decision, headers, context) => {
     const rules = counted(decision);
     const timeOf = decision.allowed ? effectiveWindow : timeWhenDenied;
@@ -123,60 +106,7 @@ function named({ left: name, time, more }: Parameters, others?: Format): Format 
       return more ? member + more(rule, decision, context) : member;
     };
     headers.push(['RateLimit-Policy', list(rules, namedPolicy)], ['RateLimit', list(rules, quota)]);
-    others?.(decision, headers, context);
   };
-}
-
-/** The permits that a request took: none if it is denied. */
-function cost({ rule }: RuleDecision, decision: Decision, { costOf }: HeaderContext): string {
-  if (!costOf) return '';
-  return `;c=${decision.allowed ? costOf(decision, rule) : 0}`;
-}
-
-/** The dimensions of partitions that a client knows, by what a rule counts by. */
-const DIMENSIONS: Readonly<Record<string, string>> = { user: 'user_id', 'api-key': 'client_id' };
-
-function partitions(decision: Decision, headers: Header[], { sourceOf }: HeaderContext): void {
-  const members = counted(decision).flatMap(({ rule }) => {
-    const found = [sourceOf?.(rule)].flat().map((each) => DIMENSIONS[String(each)]);
-    return found.includes(undefined) ? [] : `${quoted(rule)};${found.join(';')}`;
-  });
-  if (members.length > 0) headers.push(['RateLimit-Partition', members.join(', ')]);
-}
-
-function draft7(decision: Decision, headers: Header[]): void {
-  const reset = seconds(resetMs(decision));
-  headers.push(...policies(decision), [
-    'RateLimit',
-    `limit=${decision.limit}, remaining=${left(decision)}, reset=${reset}`,
-  ]);
-}
-
-function draft6(decision: Decision, headers: Header[]): void {
-  headers.push(...policies(decision), ...figures('RateLimit', decision, resetMs(decision)));
-}
-
-function legacy(decision: Decision, headers: Header[], { now = Date.now }: HeaderContext): void {
-  headers.push(...figures('X-RateLimit', decision, now() + resetMs(decision)));
-}
-
-/** The name of the rule is a suffix of the header, except for `default`. */
-function throttler(decision: Decision, headers: Header[]): void {
-  for (const rule of counted(decision)) {
-    const suffix = rule.rule === 'default' ? '' : `-${rule.rule.replace(/[^\w.~!#$%&'*+^`|-]/g, '-')}`;
-    headers.push(...figures('X-RateLimit', rule, rule.resetAfterMs, suffix));
-    const isDenied = !rule.allowed && rule.retryAfterMs !== null;
-    if (isDenied && suffix) headers.push([`Retry-After${suffix}`, `${seconds(rule.retryAfterMs)}`]);
-  }
-}
-
-/** Returns one header for each of the limit, the remaining permits and the reset. */
-function figures(name: string, rule: RuleDecision, reset: number, suffix = ''): Header[] {
-  return [
-    [`${name}-Limit${suffix}`, `${rule.limit}`],
-    [`${name}-Remaining${suffix}`, `${left(rule)}`],
-    [`${name}-Reset${suffix}`, `${seconds(reset)}`],
-  ];
 }
 
 /** The units that the drafts register, besides requests. */
@@ -188,13 +118,6 @@ function namedPolicy(rule: RuleDecision): string {
   const policy = `${quoted(rule.rule)};q=${rule.limit}${QUOTA_UNITS.has(unit) ? `;qu="${unit}"` : ''}`;
   if (rule.windowMs === 0) return policy;
   return rule.windowMs < 1000 ? policy : `${policy};w=${seconds(rule.windowMs)}`;
-}
-
-/** Omits `concurrency` rules: the drafts up to 7 require `w`, and these rules have no window. */
-function policies(decision: Decision): Header[] {
-  const windowed = counted(decision).filter(({ windowMs }) => windowMs > 0);
-  if (windowed.length === 0) return [];
-  return [['RateLimit-Policy', list(windowed, ({ limit, windowMs }) => `${limit};w=${seconds(windowMs)}`)]];
 }
 
 /**
@@ -215,27 +138,22 @@ function timeWhenDenied({ allowed, retryAfterMs }: RuleDecision): number | null 
   return allowed || retryAfterMs === null ? null : seconds(retryAfterMs);
 }
 
-/** The drafts up to 7 require the same time here and in `Retry-After`. */
-function resetMs(decision: Decision): number {
-  return decision.allowed ? decision.resetAfterMs : (decision.retryAfterMs ?? decision.resetAfterMs);
-}
-
-function list(rules: readonly RuleDecision[], member: (rule: RuleDecision) => string): string {
+export function list(rules: readonly RuleDecision[], member: (rule: RuleDecision) => string): string {
   let text = '';
   for (const rule of rules) text += text === '' ? member(rule) : `, ${member(rule)}`;
   return text;
 }
 
 /** Encodes a name as an RFC 9651 String. */
-function quoted(name: string): string {
+export function quoted(name: string): string {
   if (!name.includes('"') && !name.includes('\\')) return `"${name}"`;
   return `"${name.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
 }
 
-function left(rule: RuleDecision): number {
+export function left(rule: RuleDecision): number {
   return Math.max(0, rule.remaining);
 }
 
-function seconds(milliseconds: number): number {
+export function seconds(milliseconds: number): number {
   return Math.ceil(milliseconds / 1000);
 }

@@ -7,8 +7,7 @@ import type { Engine } from './engine.js';
 import type { Held } from './leases.js';
 import { COSTS, namesOf, type MistakeLog } from './operation.js';
 import { reportIfDropped } from './permit.js';
-import { misnamed, settlementOf } from './settlement.js';
-import { UsageReports } from './usage-reports.js';
+import { misnamed, settlementOf, UsageReports } from './settlement.js';
 
 const ACTUAL = { actual: { ...COSTS, isRequired: true } };
 

@@ -1,5 +1,5 @@
 import { Inject, Optional } from '@nestjs/common';
-import { ofProcess } from '../contracts/of-process.js';
+import { ofProcess } from '../contracts/entry-of.js';
 import { followGuard } from './applied-call.js';
 
 /** A method as its class has it. */

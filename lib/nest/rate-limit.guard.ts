@@ -173,15 +173,17 @@ export class RateLimitGuard implements CanActivate, OnModuleInit {
   private apply(context: ExecutionContext, hooks: Hooks): boolean | Promise<boolean> {
     const hasResponse = isHttp(context);
     const { current: others } = this.transports;
-    if (!hasResponse && !others) return this.transports.open().then(() => this.apply(context, hooks));
-    const exchange = hasResponse ? new HttpExchange(context) : others!.exchangeOf(context);
-    if (hooks.subjectOf) exchange.subjectOf = hooks.subjectOf;
     const type = context.getClass();
     const routes = this.routes.byType.get(type);
     const compiled =
       routes?.get(context.getHandler() as Handler) ?? routes?.get(handlerOf(context) as Handler);
-    const loading = compiled ? undefined : loadNamed(); // A class that was loaded after start may name other algorithms.
+    // A class that was loaded after start may have handlers of other transports, and name other algorithms.
+    if (!others && !(hasResponse && compiled))
+      return this.transports.open().then(() => this.apply(context, hooks));
+    const loading = compiled ? undefined : loadNamed();
     if (loading) return loading.then(() => this.apply(context, hooks));
+    const exchange = hasResponse ? new HttpExchange(context) : others!.exchangeOf(context);
+    if (hooks.subjectOf) exchange.subjectOf = hooks.subjectOf;
     const known = compiled ?? this.rules.compileLater(type, handlerOf(context) as Handler);
     if (known.isMethod) passGuard(context);
     const route = this.rules.ruled.has(exchange.transport) ? known : known.named;

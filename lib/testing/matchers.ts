@@ -1,5 +1,5 @@
 import type { Decision, RuleDecision } from '../contracts/decision.js';
-import { fieldsIn } from '../contracts/fields-in.js';
+import { fieldsIn } from '../contracts/fields.js';
 import { parseDuration, type Duration } from '../contracts/duration.js';
 
 const ALLOWED_DECISION: RuleDecision = {

@@ -14,7 +14,7 @@ import { misnamed, settlementOf } from '../limiter/settlement.js';
 import { handlerOf } from '../nest/applied-call.js';
 import { isHttp, type Exchange } from '../nest/request/exchange.js';
 import type { RouteLimit } from '../nest/request/route-limit.js';
-import { settlements } from '../nest/settle.decorator.js';
+import { settlements } from '../nest/parameter.decorators.js';
 import type { Warnings } from '../nest/warnings.js';
 import type { Cost } from '../rules/compiled-rule.js';
 import { INTERCEPTORS, interceptorsOf, isObserved, OBSERVED } from './handler-interceptor.js';

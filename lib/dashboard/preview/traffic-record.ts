@@ -1,4 +1,4 @@
-import { fieldsIn } from '../../contracts/fields-in.js';
+import { fieldsIn } from '../../contracts/fields.js';
 import type { Resolved } from '../../rules/compiled-rule.js';
 
 /** A request to record. */

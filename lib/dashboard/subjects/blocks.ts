@@ -1,5 +1,5 @@
 import { Inject, Injectable, ServiceUnavailableException, type OnModuleDestroy } from '@nestjs/common';
-import { fieldsIn } from '../../contracts/fields-in.js';
+import { fieldsIn } from '../../contracts/fields.js';
 import { after, type Timer } from '../../contracts/timer.js';
 import type { BlockOptions } from '../../limiter/rate-limiter.options.js';
 import type { RuleHit } from '../../rules/compiled-rule.js';

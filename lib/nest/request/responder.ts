@@ -20,7 +20,7 @@ import {
   RateLimitExceededException,
 } from '../rate-limit.exception.js';
 import { RATE_LIMIT_OPTIONS } from '../tokens.js';
-import { recordUsage, usage } from '../usage.decorator.js';
+import { recordUsage, usage } from '../parameter.decorators.js';
 import type { Exchange } from './exchange.js';
 
 /**

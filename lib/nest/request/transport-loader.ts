@@ -3,6 +3,7 @@ import type {
   ExecutionContext,
   OnApplicationBootstrap,
   OnApplicationShutdown,
+  Type,
 } from '@nestjs/common';
 import type { Observable } from 'rxjs';
 import type { HandlerStages } from '../../transports/handler-stages.js';
@@ -18,6 +19,8 @@ export interface OtherTransports {
   answerable<Result>(context: ExecutionContext, step: () => Promise<Result>): Promise<Result>;
   /** Reports a denial in the language of a transport. */
   answerDenial(exception: Denial, host: ArgumentsHost): Observable<never> | void;
+  /** Returns the address of a handler of such a kind, as the id of its route. */
+  addressOf(kind: string, type: Type, handler: object, method: string): string;
   /** Returns why the connections to gateways cannot be limited. */
   problems(): readonly string[];
   start(): void;

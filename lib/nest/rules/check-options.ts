@@ -17,7 +17,6 @@ import { problem, quoted } from '../../contracts/rate-limit-config.error.js';
 import { APPLICATION } from '../../limiter/rate-limiter.options.js';
 import { oneOf, RULE_FIELDS } from '../../rules/rule-fields.js';
 import { PREFIX } from '../../rules/keys.js';
-import { HEADER_STYLES, headerStyleConflict, type HeaderStyle } from '../../http/headers.js';
 import type { RateLimitModuleOptions } from '../rate-limit.options.js';
 import { TRANSPORT_NAMES, type TransportName } from './route-rule.js';
 
@@ -85,12 +84,10 @@ const RULES: OptionCheck = {
   },
 };
 
-const isHeaders = (value: unknown): boolean =>
-  value === false || [value].flat().every((style) => HEADER_STYLES.includes(style as HeaderStyle));
-
 /** The checks that are loaded if their options are set. */
 const LOADED: Readonly<Record<string, () => Promise<OptionCheck>>> = {
   redis: async () => (await import('../../stores/redis/redis-option.js')).REDIS,
+  headers: async () => (await import('../../http/header-styles.js')).HEADERS,
   warnings: async () => (await import('../warning-codes.js')).WARNINGS,
 };
 
@@ -108,10 +105,7 @@ const CHECKS: Readonly<Record<keyof RateLimitModuleOptions, OptionCheck>> = {
       ['load', 'watch'].every((name) => typeof (value as Methods | null)?.[name] === 'function'),
   },
   defaults: RULE,
-  headers: {
-    allowed: `${quoted(HEADER_STYLES)}, a list of these, or false`,
-    accepts: isHeaders,
-  },
+  headers: UNCHECKED,
   denialIdHeader: {
     allowed: 'a name of a header, such as "x-denial-id"',
     accepts: (value) => /^[\w-]{1,64}$/.test(String(value)),
@@ -157,7 +151,7 @@ export async function optionProblems(options: unknown): Promise<string[]> {
   const checks: Record<string, OptionCheck> = { ...CHECKS };
   for (const [name, load] of Object.entries(LOADED))
     if (options[name] !== undefined) checks[name] = await load();
-  const problems = Object.entries(options).flatMap(([name, value]) => {
+  return Object.entries(options).flatMap(([name, value]) => {
     const check = Object.hasOwn(checks, name) ? checks[name] : undefined;
     if (Object.hasOwn(EXTRAS, name))
       return [`${name}: got in the result of a factory; write it beside \`useFactory\``];
@@ -165,9 +159,6 @@ export async function optionProblems(options: unknown): Promise<string[]> {
     const fix = foreignOptionFix(name, value);
     return [fix === undefined ? unknownOption(name, name, Object.keys(checks)) : `${name}: ${fix}`];
   });
-  const { headers } = options as RateLimitModuleOptions;
-  const conflict = isHeaders(headers) && headerStyleConflict([headers || []].flat());
-  return conflict ? [...problems, `headers: ${conflict}`] : problems;
 }
 
 /** The options, with strings of digits converted to numbers. */

@@ -1,6 +1,6 @@
 import { ALGORITHM_NAMES, loadAlgorithms } from '../../rules/rule-fields.js';
 import { isFields } from '../../contracts/fields.js';
-import { ofProcess } from '../../contracts/of-process.js';
+import { ofProcess } from '../../contracts/entry-of.js';
 import type { RateLimitModuleOptions } from '../rate-limit.options.js';
 import { dynamicFields } from './compile-fields.js';
 import { loaded } from './effective-rule.js';

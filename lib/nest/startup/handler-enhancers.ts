@@ -1,5 +1,6 @@
 import { Inject, Injectable, type ExecutionContext, type Type } from '@nestjs/common';
 import { ApplicationConfig, HttpAdapterHost, ModulesContainer } from '@nestjs/core';
+import { addressOf } from '../../transports/addresses.js';
 import { addStreamCallFilter, answerable, takesStreamCalls } from '../../transports/grpc-stream-call.js';
 import { GraphqlResponse } from '../../transports/graphql-operation.js';
 import { addFilter, answerDenial, exchangeOf } from '../../transports/transports.js';
@@ -28,6 +29,7 @@ import { declaredClasses, handlersOf, isLimitedClass } from './handlers.js';
 export class HandlerEnhancers implements OtherTransports {
   readonly stages: HandlerStages;
   readonly graphql: GraphqlResponse;
+  readonly addressOf = addressOf;
   readonly answerable = answerable;
   readonly answerDenial = answerDenial;
   private readonly connections: Connections;

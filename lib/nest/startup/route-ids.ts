@@ -2,6 +2,7 @@ import { RequestMethod, type Type } from '@nestjs/common';
 import type { ApplicationConfig, ModulesContainer } from '@nestjs/core';
 import { problem } from '../../contracts/rate-limit-config.error.js';
 import { ID_OPTION, idOn } from '../rate-limit.decorator.js';
+import type { TransportLoader } from '../request/transport-loader.js';
 import type { RuleFields } from '../rules/rule-layers.js';
 import { isCall, type HandlerKind } from './handlers.js';
 
@@ -22,52 +23,6 @@ function pathOf(target: object): string {
 function joined(paths: readonly string[]): string {
   const segments = paths.flatMap((path) => path.split('/')).filter((segment) => segment !== '');
   return `/${segments.join('/')}`;
-}
-
-/** In the metadata of a handler by @EventPattern. */
-const EVENT = 2;
-
-/** Returns the address of a GraphQL handler, such as `Query.me`, or `User.posts` for a field. */
-function graphqlAddress(type: Type, handler: object, method: string): string {
-  const parent = (Reflect.getMetadata('graphql:resolver_type', handler) ??
-    Reflect.getMetadata('graphql:resolver_type', type)) as string | undefined;
-  const name = Reflect.getMetadata('graphql:resolver_name', handler) as string | undefined;
-  return [...(parent === undefined ? [] : [parent]), name ?? method].join('.');
-}
-
-/** Returns the address of a gateway: port, path and namespace, such as `ws /chat`. */
-function gatewayAddress(type: Type): string {
-  const port = Reflect.getMetadata('port', type) as number | undefined;
-  const { namespace = '', path } = (Reflect.getMetadata('websockets:gateway_options', type) ?? {}) as {
-    readonly namespace?: string | RegExp;
-    readonly path?: string;
-  };
-  const parts = [
-    port ? `ws:${port}` : 'ws',
-    ...(path === undefined ? [] : [`path=${path}`]),
-    `/${String(namespace).replace(/^\//, '')}`,
-  ];
-  return parts.join(' ');
-}
-
-/** Returns the address of a microservice's handler: its kind, its transport and its first pattern, such as `message sum`. */
-function patternAddress(handler: object): string {
-  const isEvent = Reflect.getMetadata('microservices:handler_type', handler) === EVENT;
-  const transport = Reflect.getMetadata('microservices:transport', handler) as number | symbol | undefined;
-  const patterns = Reflect.getMetadata('microservices:pattern', handler) as readonly unknown[];
-  const kind = isEvent ? 'event' : 'message';
-  const via = transport === undefined ? '' : `:${transport.toString()}`;
-  return `${kind}${via} ${textOf(patterns[0])}`;
-}
-
-/** The keys of objects are sorted, as Nest compares patterns. */
-function textOf(pattern: unknown): string {
-  if (typeof pattern !== 'object' || pattern === null) return String(pattern);
-  return JSON.stringify(pattern, (_, value: unknown) =>
-    typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))
-      : value,
-  );
 }
 
 /** A handler, as ids see it. */
@@ -91,6 +46,7 @@ export class RouteIds {
     private readonly config: ApplicationConfig,
     private readonly modules: ModulesContainer,
     private readonly problems: { add(problem: string): unknown },
+    private readonly transports: TransportLoader,
   ) {}
 
   /**
@@ -130,19 +86,12 @@ export class RouteIds {
     switch (kind) {
       case 'http':
         return this.httpAddress(type, handler);
-      case 'graphql':
-      case 'field':
-        return graphqlAddress(type, handler, method);
-      case 'gateway':
-        return `${gatewayAddress(type)} ${textOf(Reflect.getMetadata('message', handler))}`;
-      case 'connection':
-        return `connect ${gatewayAddress(type)}`;
-      case 'pattern':
-        return patternAddress(handler);
       case 'unknown':
         return `other ${method}`;
       case 'none':
         return `call ${method}`;
+      default:
+        return this.transports.current!.addressOf(kind, type, handler, method);
     }
   }
 

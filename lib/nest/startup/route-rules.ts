@@ -27,6 +27,7 @@ import { methodRules } from '../rate-limit.decorator.js';
 import { textOf } from '../request/rate-limit-extension.js';
 import { BeforeRouting, type EarlyRule } from '../request/before-routing.js';
 import type { RouteLimit } from '../request/route-limit.js';
+import { TransportLoader } from '../request/transport-loader.js';
 import { unreadVariables } from '../rules/overrides.js';
 import { isIntercepted } from '../../transports/handler-interceptor.js';
 import { RouteIds } from './route-ids.js';
@@ -37,8 +38,8 @@ import { namedOn, type RuleFields, SharedRules } from '../rules/rule-layers.js';
 import { SubjectChecks } from '../checks/subject-checks.js';
 import type { TransportName } from '../rules/route-rule.js';
 import { RuleMistakes } from '../checks/rule-mistakes.js';
-import { SETTLEMENTS } from '../settle.decorator.js';
-import { USAGE } from '../usage.decorator.js';
+import { SETTLEMENTS } from '../parameter.decorators.js';
+import { USAGE } from '../parameter.decorators.js';
 
 /** Compiles and checks the rules of every route at start. */
 @Injectable()
@@ -62,8 +63,9 @@ export class RouteRules implements OnApplicationShutdown {
     @Inject(Routes) private readonly routes: Routes,
     @Inject(ApplicationConfig) private readonly config: ApplicationConfig,
     @Inject(BeforeRouting) private readonly before: BeforeRouting,
+    @Inject(TransportLoader) transports: TransportLoader,
   ) {
-    this.ids = new RouteIds(config, modules, declared.problems);
+    this.ids = new RouteIds(config, modules, declared.problems, transports);
     this.ruled = new Set(declared.ruledTransports);
     this.mistakes = new RuleMistakes(warnings, declared);
   }

@@ -1,5 +1,5 @@
 import { isFields } from '../../contracts/fields.js';
-import { fieldsIn } from '../../contracts/fields-in.js';
+import { fieldsIn } from '../../contracts/fields.js';
 import { capitalized, lineReader, namesOf, textOf } from './log-fields.js';
 import type { LineOptions, LogReader, Lookup, NamedField } from './log-fields.js';
 
