@@ -38,6 +38,7 @@ export class RateLimiter {
   private readonly leastInstances: number;
   /** Absent until the first operation, if the constructor was given what loads it. */
   private operations: ProgramOperations | undefined;
+  private opening: Promise<ProgramOperations> | undefined;
 
   /** @throws RateLimitConfigError if an option is invalid */
   constructor(options: RateLimiterOptions);
@@ -222,14 +223,37 @@ export class RateLimiter {
     operate: (operations: ProgramOperations) => Promise<Result>,
   ): Promise<Result> {
     const { operations } = this;
-    if (!operations) return this.open().then(() => this.run(rules, operate));
+    if (!operations) return this.whenLoaded(() => this.run(rules, operate));
     const loading = operations.resolver.load(rules);
     return loading ? loading.then(() => operate(operations)) : operate(operations);
   }
 
-  private async open(): Promise<void> {
+  /**
+   * Loads the code of the operations.
+   *
+   * @internal
+   */
+  load(): Promise<void> {
+    return this.whenLoaded(() => Promise.resolve());
+  }
+
+  /** The first operation that waits for the code puts it in place, so that no later one is run before those that wait. */
+  private whenLoaded<Result>(operate: () => Promise<Result>): Promise<Result> {
+    const opening = (this.opening ??= this.open());
+    return opening.then(
+      (operations) => {
+        this.operations ??= operations;
+        return operate();
+      },
+      (error: unknown) => {
+        this.opening = undefined;
+        throw error;
+      },
+    );
+  }
+
+  private async open(): Promise<ProgramOperations> {
     const { ProgramOperations: Loaded } = await import('./program-operations.js');
-    const resolver = await this.openResolver?.();
-    this.operations ??= new Loaded(this.engine, resolver);
+    return new Loaded(this.engine, await this.openResolver?.());
   }
 }

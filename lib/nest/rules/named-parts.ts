@@ -45,12 +45,9 @@ export function loadNamed(): Promise<void> | undefined {
 
 function load(needs: Needs): Promise<void> | undefined {
   const algorithms = loadAlgorithms(needs);
-  return needs.has(VARIATION) && !loaded.variation
-    ? import('./varied-rule.js').then((variation) => {
-        loaded.variation = variation;
-        return algorithms;
-      })
-    : algorithms;
+  if (!needs.has(VARIATION) || loaded.variation) return algorithms;
+  const variation = import('./varied-rule.js').then((varied) => void (loaded.variation = varied));
+  return Promise.all([algorithms, variation]).then(() => undefined);
 }
 
 /** Loads what the rules of the module's options and of decorators need. A live change may need anything. */

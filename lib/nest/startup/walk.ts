@@ -4,6 +4,10 @@ import { rejectAny } from '../../contracts/rate-limit-config.error.js';
 import { ModuleCheck } from '../checks/module-check.js';
 import { loadConditions } from '../request/route-limit.js';
 import { TransportLoader } from '../request/transport-loader.js';
+import { RateLimitHealth } from '../rate-limit.health.js';
+import { RateLimitService } from '../rate-limit.service.js';
+import { RateLimiter } from '../../limiter/rate-limiter.js';
+import { loadNamed } from '../rules/named-parts.js';
 import { methodRules, targetRules } from '../rate-limit.decorator.js';
 import {
   classes,
@@ -31,12 +35,15 @@ export class Walk implements OnModuleInit {
     @Inject(ProviderMethods) private readonly calls: ProviderMethods,
     @Inject(StartCheck) private readonly check: StartCheck,
     @Inject(TransportLoader) private readonly transports: TransportLoader,
+    @Inject(RateLimitService) private readonly service: RateLimitService,
   ) {}
 
   /** @throws RateLimitConfigError listing all problems of all rules and handlers */
   async onModuleInit(): Promise<void> {
     if ([...classes(this.modules)].some(hasOtherHandlers)) await this.transports.open();
     await this.rules.compileOptions();
+    if (injectsOperations(this.modules)) await this.service.load();
+    await loadNamed(); // Decorators of classes that were imported while Nest created the providers.
     this.rules.finish([...this.visitNew(true), ...(this.transports.current?.problems() ?? [])]);
     if (this.rules.areConditional) await loadConditions();
     this.calls.start();
@@ -68,6 +75,26 @@ export class Walk implements OnModuleInit {
     this.seen.add(visited);
     return true;
   }
+}
+
+/** What Nest injects; it has no list for a class without any. */
+type Injected = { readonly token: unknown } | undefined;
+
+/** What runs operations of programs. */
+const OPERATING: readonly unknown[] = [RateLimitService, RateLimiter, RateLimitHealth];
+
+/** Whether the application injects what runs operations: then their code loads at start, not with the first of them. */
+function injectsOperations(modules: ModulesContainer): boolean {
+  const users = [...modules.values()]
+    .filter(({ providers }) => !providers.has(RateLimitService))
+    .flatMap(({ controllers, providers, injectables }) => [controllers, providers, injectables])
+    .flatMap((all) => [...all.values()]);
+  return users.some((user) => {
+    const parameters = user.getCtorMetadata() as readonly Injected[] | undefined;
+    const properties = user.getPropertiesMetadata() as readonly { readonly wrapper: Injected }[] | undefined;
+    const injected = [...(parameters ?? []), ...(properties ?? []).map(({ wrapper }) => wrapper)];
+    return injected.some((one) => OPERATING.includes(one?.token));
+  });
 }
 
 /** The methods that Nest calls for the requests of other handlers: of guards and interceptors, pipes, filters, middleware. */
