@@ -1,7 +1,9 @@
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { sharedBy } from '../../test/support/shared-by.js';
 import { MemoryStore, RateLimitConfigError, type Rule } from '../index.js';
 import { RateLimiter } from '../limiter.js';
+import type { BlockingRule } from '../rules/rule.js';
 import type { SubjectValue } from '../rules/subject.js';
 import type { Store } from '../store.js';
 
@@ -104,5 +106,36 @@ describe('a limiter whose store fails', () => {
       }
     }
     await expect(new RateLimiter({ store: new BrokenStore() }).consume(rule, 'ann')).rejects.toThrow('a bug');
+  });
+});
+
+describe('the code of operations that is not loaded yet', () => {
+  const blocking: BlockingRule = { ...rule, block: 'manual' };
+
+  it('keeps the order of the operations that wait for it and of those that come just after', async () => {
+    for (let turns = 0; turns < 12; turns += 1) {
+      let open = (): void => undefined;
+      const opened = new Promise<undefined>((resolve) => (open = () => resolve(undefined)));
+      const limiter = new RateLimiter({ store: new MemoryStore() }, () => opened as Promise<never>);
+      const blocked = limiter.block(blocking, 'ann', '1h');
+      await setImmediate(); // The code is loaded, and its resolver is not.
+      open();
+      for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
+      expect([turns, (await limiter.consume(blocking, 'ann')).allowed]).toEqual([turns, false]);
+      await blocked;
+    }
+  });
+
+  it('is loaded again after a failure', async () => {
+    let tries = 0;
+    const resolver = async () => {
+      tries += 1;
+      if (tries === 1) throw new Error('no file descriptor');
+      return undefined as never;
+    };
+    const limiter = new RateLimiter({ store: new MemoryStore() }, resolver);
+    const first = [limiter.consume(rule, 'ann'), limiter.consume(rule, 'ann')];
+    expect((await Promise.allSettled(first)).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    expect(await limiter.consume(rule, 'ann')).toMatchObject({ allowed: true, remaining: 1 });
   });
 });

@@ -19,7 +19,10 @@ import type { ProgramOperations, Resolver } from './program-operations.js';
 import type { Reservation } from './reservation.js';
 import type { BlockingRule, ConcurrencyRule, Rule, AnyRule } from '../rules/rule.js';
 
-/** The code of the operations, if `every-part.ts` has set it: otherwise it is loaded with the first one. */
+/**
+ * The code of the operations, if `every-part.ts` has set it: otherwise it is loaded with the first one. It needs the engine, so
+ * it is none of its `parts`.
+ */
 export const loaded: { operations?: typeof ProgramOperations } = {};
 
 /**

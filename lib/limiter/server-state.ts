@@ -13,7 +13,11 @@ class ServerState {
   private closedAt = -Infinity;
   private openings = 0;
 
-  /** Takes over the state of its breaker: the fault for which it is open. Returns whether it was open before. */
+  /**
+   * Sets the state of its breaker. Returns whether it was open before.
+   *
+   * @param fault why it is open; `undefined` if it is closed
+   */
   changed(fault: StoreFault | undefined): boolean {
     const wasOpen = this.open !== undefined;
     if (fault && !wasOpen) this.openings = isRecent(this.closedAt) ? this.openings + 1 : 1;

@@ -52,7 +52,7 @@ export function date(at: number): string {
   return moment.format(at);
 }
 
-/** Characters without a shape of their own, some of which reorder or hide others. */
+/** Invisible characters: spaces, control characters, and marks that reorder or hide the text around them. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/gu;
 
 /**
