@@ -75,6 +75,7 @@ function output(input, extension, manualChunks) {
   return {
     entryFileNames: `[name]${extension}`,
     chunkFileNames: ({ name }) => `${name.replace(/[.]d$/, '')}${extension}`,
+    generatedCode: { arrowFunctions: true, constBindings: true, objectShorthand: true },
     hoistTransitiveImports: false,
     minifyInternalExports: false, // the names of texts are those of CommonJS
     manualChunks,

@@ -6,7 +6,8 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 
 /**
  * A plugin of Rollup that resolves `./x.js` as `./x.ts`, and compiles one file at a time; types are checked elsewhere. The
- * functions that TypeScript generates for decorators are imported from tslib instead of being repeated in each file.
+ * functions that TypeScript generates for decorators are imported from tslib, without its comments, instead of being
+ * repeated in each file.
  */
 export function typescript() {
   const { config } = ts.readConfigFile(join(root, 'tsconfig.json'), ts.sys.readFile);
@@ -26,7 +27,7 @@ export function typescript() {
       return id.startsWith('.') ? join(dirname(importer), id.replace(/\.js$/, '.ts')) : null;
     },
     transform(source, fileName) {
-      if (!fileName.endsWith('.ts')) return null;
+      if (!/[.]m?[jt]s$/.test(fileName)) return null;
       const { outputText: code, sourceMapText: map } = ts.transpileModule(source, {
         fileName,
         compilerOptions,

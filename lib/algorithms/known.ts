@@ -1,4 +1,3 @@
-import { isFields } from '../contracts/fields.js';
 import type { AlgorithmDefinition } from './definition.js';
 import { slidingWindowLog } from './sliding-window-log/sliding-window-log.js';
 
@@ -97,11 +96,4 @@ export function loadAlgorithms(names: Iterable<string>): Promise<void> | undefin
   const missing = [...new Set(names)].filter((name) => !known.has(name) && Object.hasOwn(listed, name));
   if (missing.length === 0) return undefined;
   return Promise.all(missing.map((name) => listed[name as AlgorithmName].load())).then(know);
-}
-
-/** Loads the algorithms of rules that are objects; `undefined` if they are loaded. */
-export function loadAlgorithmsOf(rules: unknown): Promise<void> | undefined {
-  const given: readonly unknown[] = Array.isArray(rules) ? rules : [rules];
-  const names = given.map((rule) => (isFields(rule) ? rule['algorithm'] : undefined));
-  return loadAlgorithms(names.filter((name) => typeof name === 'string'));
 }

@@ -168,6 +168,5 @@ export {
   type AnyDefinition,
   FOR_LARGE_LIMITS,
   loadAlgorithms,
-  loadAlgorithmsOf,
   OPTION_NAMES,
 } from '../algorithms/known.js';

@@ -3,6 +3,7 @@ import { hasFigures, type RuleDecision } from '../../contracts/decision.js';
 import { decisionOf } from '../../limiter/decision.js';
 import { ifValid } from '../../contracts/rate-limit-config.error.js';
 import type { RuleHit } from '../../rules/compiled-rule.js';
+import { eachOnce } from '../../nest/programs/program-rules.js';
 import type { TableRule } from '../../nest/rules/rule-table.js';
 import type { Subject } from '../../rules/subject.js';
 import { RateLimitService } from '../../nest/rate-limit.service.js';
@@ -75,11 +76,6 @@ export interface SubjectState extends RuleDecision {
   readonly hit: RuleHit;
   /** Milliseconds until its block ends; absent if it is not blocked. */
   readonly blockedMs?: number;
-}
-
-/** Each counter once. */
-export function eachOnce(hits: readonly RuleHit[]): readonly RuleHit[] {
-  return [...new Map(hits.map((hit) => [hit.key, hit])).values()];
 }
 
 /** Returns the hits of a subject under rules, each counter once. An exception that does not fit its rule is reported elsewhere. */

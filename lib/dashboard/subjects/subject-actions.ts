@@ -11,12 +11,12 @@ import { parseDuration, type Duration } from '../../contracts/duration.js';
 import type { OptionCheck } from '../../contracts/options.js';
 import type { LiveRuleFields, SetOptions, UnsetOptions } from '../../live/change-options.js';
 import { type Subject, subjectForPrograms, subjectFromSource } from '../../rules/subject.js';
-import { isPlain } from '../../nest/programs/program-rules.js';
+import { eachOnce, everyHit, isPlain } from '../../nest/programs/program-rules.js';
 import type { TableRule } from '../../nest/rules/rule-table.js';
 import { RateLimitService } from '../../nest/rate-limit.service.js';
 import { ProcessReports } from '../collect/process-reports.js';
 import { blockKey, Blocks } from './blocks.js';
-import { eachOnce, hitsOf } from './remaining-permits.js';
+import { hitsOf } from './remaining-permits.js';
 import { plainText, shownLive, subjectOfId, subjectOfText, subjectText } from './masked.js';
 
 /** Maximum number of subjects that are unmasked in one request. */
@@ -64,7 +64,7 @@ export class SubjectActions {
    */
   async reset(rule: string, id: string, by: string): Promise<boolean> {
     const { subject, rules } = await this.find(rule, id);
-    const hits = eachOnce(rules.flatMap((rule) => rule.everyHit(subject)));
+    const hits = eachOnce(rules.flatMap((rule) => everyHit(rule, subject)));
     const hadState = await this.limits.resetHits(hits);
     await this.blocks.remove({ rule, subject: subjectText(subject) });
     return (await this.unexcept(rule, subject, by)) || hadState;

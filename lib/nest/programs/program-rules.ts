@@ -2,12 +2,13 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Duration } from '../../contracts/duration.js';
 import { entryOf } from '../../contracts/entry-of.js';
 import { ifValid, quoted, rejectConfig, unknownName } from '../../contracts/rate-limit-config.error.js';
+import { isFields } from '../../contracts/fields.js';
 import type { Operation, Rules } from '../../limiter/operation.js';
 import type { Resolver } from '../../limiter/program-operations.js';
 import type { CompiledRule, Cost, RuleHit } from '../../rules/compiled-rule.js';
 import type { AnyRule } from '../../rules/rule.js';
 import { checkTogether, type RuleCache } from '../../rules/rule-cache.js';
-import { loadAlgorithmsOf } from '../../rules/rule-fields.js';
+import { loadAlgorithms } from '../../rules/rule-fields.js';
 import { subjectForPrograms, type Subject, type SubjectValue } from '../../rules/subject.js';
 import { warnOfLargeLog } from '../checks/route-checks.js';
 import type { Routes, RouteReference } from '../request/routes.js';
@@ -50,14 +51,17 @@ export function isPlain(rule: TableRule, subject: Subject): boolean {
 
 /** The rules that programs name: those of the module and of routes, without a request. */
 export class ProgramRules implements Resolver {
-  readonly load = loadAlgorithmsOf;
-
   constructor(
     private readonly declared: DeclaredRules,
     private readonly table: RuleTable,
     private readonly routes: Routes,
     private readonly warnings: Warnings,
   ) {}
+
+  load(rules: unknown): Promise<void> | undefined {
+    const named = [rules].flat().map((rule) => (isFields(rule) ? rule['algorithm'] : undefined));
+    return loadAlgorithms(named.filter((name) => typeof name === 'string'));
+  }
 
   hits(
     operation: Operation,
@@ -129,7 +133,30 @@ function hitsOf(
     rejectConfig(`${path}: depends on the request: ${dynamic.join(' and ')} given as a function`);
   }
   const subject = subjectOfProgram(rule, given);
-  return operation === 'reset' ? rule.everyHit(subject, window) : rule.hitsOf(subject, cost);
+  return operation === 'reset' ? everyHit(rule, subject, window) : rule.hitsOf(subject, cost);
+}
+
+/**
+ * Returns a hit for each key that a rule can have for a subject: its own, those of its plans and of the subject's
+ * exception, and those of the rule in the code and of the live changes that were replaced.
+ *
+ * @param window the window of the counters, for a rule whose window is a function
+ * @throws RateLimitConfigError if the window is a function and none is given
+ */
+export function everyHit(rule: TableRule, subject: Subject, window?: Duration): readonly RuleHit[] {
+  const rules = [rule.current, ...rule.replaced, rule.declared];
+  if (window === undefined && rules.some(({ dynamic }) => dynamic.includes('window'))) {
+    rejectConfig(
+      `${rule.path}: its window is a function, and each window has its own counters; name one: reset(…, { window: '1m' })`,
+    );
+  }
+  const every = rules.flatMap((each) => each.every(subject, window));
+  return eachOnce(every.flatMap((each) => each.hits(subject, 0)));
+}
+
+/** Each counter once. */
+export function eachOnce(hits: readonly RuleHit[]): readonly RuleHit[] {
+  return [...new Map(hits.map((hit) => [hit.key, hit])).values()];
 }
 
 /** Whether a program names a route. */

@@ -1,6 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { Duration } from '../../contracts/duration.js';
-import { problemsOf, rejectConfig, unknownName } from '../../contracts/rate-limit-config.error.js';
+import { problemsOf, unknownName } from '../../contracts/rate-limit-config.error.js';
 import type { CompiledRule, Cost, RuleHit } from '../../rules/compiled-rule.js';
 import { CacheLimit, type KeyedRule } from '../../rules/keyed-rule.js';
 import type { Subject } from '../../rules/subject.js';
@@ -37,7 +36,7 @@ export class TableRule {
   current: EffectiveRule;
   changes: RuleChanges | undefined;
   /** The rule with changes that others have replaced. */
-  private replaced: readonly EffectiveRule[] = [];
+  replaced: readonly EffectiveRule[] = [];
   private readonly place: RulePlace;
 
   /**
@@ -93,26 +92,6 @@ export class TableRule {
     const rule = this.current.exceptionOf(subject) ?? own;
     if (rule !== 'allow') return rule.hits(subject, cost);
     return own.hits(subject, 0).map((hit) => ({ ...hit, shadow: true, isExempt: true }));
-  }
-
-  /**
-   * Returns a hit for each key that the rule can have for a subject: its own, those of its plans and of the subject's
-   * exception, and those of the rule in the code and of the live changes that were replaced.
-   *
-   * @param window the window of the counters, for a rule whose window is a function
-   * @throws RateLimitConfigError if the window is a function and none is given
-   */
-  everyHit(subject: Subject, window?: Duration): readonly RuleHit[] {
-    const rules = [this.current, ...this.replaced, this.declared];
-    if (window === undefined && rules.some(({ dynamic }) => dynamic.includes('window'))) {
-      rejectConfig(
-        `${this.path}: its window is a function, and each window has its own counters; name one: reset(…, { window: '1m' })`,
-      );
-    }
-    const hits = rules
-      .flatMap((rule) => rule.every(subject, window))
-      .flatMap((rule) => rule.hits(subject, 0));
-    return [...new Map(hits.map((hit) => [hit.key, hit])).values()];
   }
 }
 
