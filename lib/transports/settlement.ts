@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events';
 import { finished, Readable } from 'node:stream';
-import { StreamableFile, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
+import { StreamableFile, type ExecutionContext } from '@nestjs/common';
 import { defer, finalize, isObservable, tap, type Observable } from 'rxjs';
 import type { Decision } from '../contracts/decision.js';
 import { onAbort } from '../contracts/timer.js';
@@ -9,15 +9,12 @@ import { shown } from '../contracts/shown.js';
 import { callSafely } from '../contracts/thenable.js';
 import type { ResponseEnd } from '../http/response-end.js';
 import { DecidedHit } from '../limiter/decision.js';
-import type { Engine } from '../limiter/engine.js';
-import { misnamed, settlementOf } from '../limiter/settlement.js';
-import { handlerOf } from '../nest/applied-call.js';
-import { isHttp, type Exchange } from '../nest/request/exchange.js';
+import { misnamed } from '../limiter/settlement.js';
+import { isHttp } from '../nest/request/exchange.js';
 import type { RouteLimit } from '../nest/request/route-limit.js';
 import { settlements } from '../nest/parameter.decorators.js';
 import type { Warnings } from '../nest/warnings.js';
 import type { Cost } from '../rules/compiled-rule.js';
-import { INTERCEPTORS, interceptorsOf, isObserved, OBSERVED } from './handler-interceptor.js';
 import { followStreamCall } from './grpc-stream-call.js';
 import { failure, isIterable, observed, SUCCESS } from './observed-iterable.js';
 
@@ -39,7 +36,7 @@ const LATE =
 const OUTCOME = 'Such a request keeps the charge of its cost';
 
 /** Returns what guard and interceptors of a request share: the response, which `@Settle()` has as well, or the arguments. */
-function keyOfRequest(context: ExecutionContext): object {
+export function keyOfRequest(context: ExecutionContext): object {
   return isHttp(context) ? context.getArgByIndex<object>(1) : context.getArgs();
 }
 
@@ -249,66 +246,5 @@ export class Settlement {
       return observed(values, end, undefined, (value) => void this.see(run, value));
     };
     return Reflect.defineProperty(values, Symbol.asyncIterator, { value: open, configurable: true });
-  }
-}
-
-/** Has no state of an application, so that a handler's class can be part of several. */
-const RESULT_OBSERVER: NestInterceptor = {
-  intercept(context, next) {
-    const values = next.handle();
-    return Settlement.of(context)?.run(values) ?? values;
-  },
-};
-
-/** Adds the observer next to a handler, where it sees what the handler returns before other interceptors change it. */
-export function observe(handler: object): void {
-  if (isObserved(handler)) return;
-  Reflect.defineMetadata(OBSERVED, true, handler);
-  Reflect.defineMetadata(INTERCEPTORS, [...interceptorsOf(handler), RESULT_OBSERVER], handler);
-}
-
-/** Settles the requests of an application. */
-export class Settlements {
-  private readonly closing = new AbortController();
-  private readonly pending = new Set<Promise<unknown>>();
-
-  constructor(
-    private readonly engine: Engine,
-    private readonly warnings: Warnings,
-  ) {}
-
-  /** Returns the settlement of a request; `undefined` if it has none. */
-  of({ context }: Exchange): Settlement | undefined {
-    return Settlement.of(context);
-  }
-
-  /** Returns a function that settles a request which has ended; `undefined` if nothing observes its handler. */
-  open(
-    { context }: Exchange,
-    decision: Decision,
-    limits: readonly RouteLimit[],
-    ofRoute: readonly RouteLimit[],
-  ): ((end: ResponseEnd) => Promise<void>) | undefined {
-    const isSeen = context.getType<string>() === 'provider' || isObserved(handlerOf(context));
-    if (limits.length === 0 || !isSeen) return undefined;
-    const settlement = Settlement.of(context) ?? new Settlement(context, this.warnings, this.closing.signal);
-    for (const limit of limits) settlement.limits.add(limit);
-    for (const { isSettled, name } of ofRoute) if (isSettled) settlement.names.add(name);
-    settlements.set(keyOfRequest(context), settlement);
-    const settle = async (end: ResponseEnd): Promise<void> => {
-      const actual = await settlement.actual(end, decision);
-      await this.engine.store.adjust(settlementOf(decision, DecidedHit.hitsOf(decision), actual));
-    };
-    return async (end) => {
-      const settled = settle(end);
-      this.pending.add(settled);
-      await settled.finally(() => this.pending.delete(settled));
-    };
-  }
-
-  /** Waits for the settlements of requests that have ended. */
-  async close(): Promise<void> {
-    this.closing.abort();
-    await Promise.allSettled(this.pending);
   }
 }

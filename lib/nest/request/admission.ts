@@ -12,7 +12,7 @@ import type { ResponseEnd } from '../../http/response-end.js';
 import { DecidedHit } from '../../limiter/decision.js';
 import { Engine } from '../../limiter/engine.js';
 import type { RuleHit } from '../../rules/compiled-rule.js';
-import type { Settlements } from '../../transports/settlement.js';
+import type { Settlements } from '../../transports/settlements.js';
 import { Warnings } from '../warnings.js';
 import { hungUp, type Applied, type Exchange, type Refusal } from './exchange.js';
 import type { Check, RouteLimit } from './route-limit.js';
@@ -54,7 +54,7 @@ export class Admission implements OnApplicationShutdown {
 
   /** Loads what settles requests by what their handlers return, and returns what observes a handler. */
   async openSettlements(): Promise<(handler: object) => void> {
-    const { observe, Settlements } = await import('../../transports/settlement.js');
+    const { observe, Settlements } = await import('../../transports/settlements.js');
     this.settlements ??= new Settlements(this.engine, this.warnings);
     return observe;
   }

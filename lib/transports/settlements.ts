@@ -1,0 +1,74 @@
+import type { NestInterceptor } from '@nestjs/common';
+import type { Decision } from '../contracts/decision.js';
+import type { ResponseEnd } from '../http/response-end.js';
+import { DecidedHit } from '../limiter/decision.js';
+import type { Engine } from '../limiter/engine.js';
+import { settlementOf } from '../limiter/settlement.js';
+import { handlerOf } from '../nest/applied-call.js';
+import { settlements } from '../nest/parameter.decorators.js';
+import type { Exchange } from '../nest/request/exchange.js';
+import type { RouteLimit } from '../nest/request/route-limit.js';
+import type { Warnings } from '../nest/warnings.js';
+import { INTERCEPTORS, interceptorsOf, isObserved, OBSERVED } from './handler-interceptor.js';
+import { keyOfRequest, Settlement } from './settlement.js';
+
+/** Has no state of an application, so that a handler's class can be part of several. */
+const RESULT_OBSERVER: NestInterceptor = {
+  intercept(context, next) {
+    const values = next.handle();
+    return Settlement.of(context)?.run(values) ?? values;
+  },
+};
+
+/** Adds the observer next to a handler, where it sees what the handler returns before other interceptors change it. */
+export function observe(handler: object): void {
+  if (isObserved(handler)) return;
+  Reflect.defineMetadata(OBSERVED, true, handler);
+  Reflect.defineMetadata(INTERCEPTORS, [...interceptorsOf(handler), RESULT_OBSERVER], handler);
+}
+
+/** Settles the requests of an application. */
+export class Settlements {
+  private readonly closing = new AbortController();
+  private readonly pending = new Set<Promise<unknown>>();
+
+  constructor(
+    private readonly engine: Engine,
+    private readonly warnings: Warnings,
+  ) {}
+
+  /** Returns the settlement of a request; `undefined` if it has none. */
+  of({ context }: Exchange): Settlement | undefined {
+    return Settlement.of(context);
+  }
+
+  /** Returns a function that settles a request which has ended; `undefined` if nothing observes its handler. */
+  open(
+    { context }: Exchange,
+    decision: Decision,
+    limits: readonly RouteLimit[],
+    ofRoute: readonly RouteLimit[],
+  ): ((end: ResponseEnd) => Promise<void>) | undefined {
+    const isSeen = context.getType<string>() === 'provider' || isObserved(handlerOf(context));
+    if (limits.length === 0 || !isSeen) return undefined;
+    const settlement = Settlement.of(context) ?? new Settlement(context, this.warnings, this.closing.signal);
+    for (const limit of limits) settlement.limits.add(limit);
+    for (const { isSettled, name } of ofRoute) if (isSettled) settlement.names.add(name);
+    settlements.set(keyOfRequest(context), settlement);
+    const settle = async (end: ResponseEnd): Promise<void> => {
+      const actual = await settlement.actual(end, decision);
+      await this.engine.store.adjust(settlementOf(decision, DecidedHit.hitsOf(decision), actual));
+    };
+    return async (end) => {
+      const settled = settle(end);
+      this.pending.add(settled);
+      await settled.finally(() => this.pending.delete(settled));
+    };
+  }
+
+  /** Waits for the settlements of requests that have ended. */
+  async close(): Promise<void> {
+    this.closing.abort();
+    await Promise.allSettled(this.pending);
+  }
+}
