@@ -1,4 +1,4 @@
-import type { Next } from '../../contracts/algorithm.js';
+import type { Next, SharePart } from '../../contracts/algorithm.js';
 import type { Variant } from '../definition.js';
 import { allow, deny, NEVER } from '../result.js';
 import { setBack } from '../../contracts/clock.js';
@@ -6,19 +6,21 @@ import { capacityOf, permitsOf, timePart, type Capacity } from '../burst.js';
 import type { FairShare } from '../fair-share-option.js';
 import {
   charge,
+  fillTime,
   giveBack,
   holdOf,
   join,
   keepTime,
   MOST_TENANTS,
-  partOf,
   read,
   refill,
-  remainingOf,
-  waitFor,
+  timeOf,
   type FairShareParameter,
   type FairShareState,
+  type Hold,
+  type Parameters,
   type Shares,
+  type Tenant,
 } from './tenants.js';
 
 /** The options of gcra that a fair share reads, or that it excludes. */
@@ -41,13 +43,84 @@ function resetAfterOf(shares: Shares, now: number, limit: number): number {
 }
 
 /** Returns the state to store. */
-function next(shares: Shares, now: number, parameters: Parameters<typeof keepTime>[0]): Next<FairShareState> {
+function next(shares: Shares, now: number, parameters: Parameters): Next<FairShareState> {
   const { at, pool, tenants } = shares;
   const kept = at - now + keepTime(parameters);
   return {
     state: { at, pool, tenants },
     expiresAfter: Math.max(kept, resetAfterOf(shares, now, parameters.limit)),
   };
+}
+
+/**
+ * Returns the time until some units are within the guaranteed part of a tenant: its part of the limit among all places,
+ * with a tolerance of its part of the burst, at least these units. While units are spare, it may take them even if others
+ * have taken the whole burst.
+ */
+function guaranteedAfter(shares: Shares, me: Tenant, units: number, parameters: Parameters): number {
+  const { limit, window, burst, places } = parameters;
+  const tolerance = Math.max(0, fillTime(parameters) - timeOf(units, shares, me, parameters));
+  const owed = Math.max(0, me.due - shares.at - tolerance);
+  if (shares.spare > 0) return owed;
+  const most = (burst + places - shares.tenants.length) * window - shares.weights; // The pool is less than the weights.
+  return Math.max(owed, Math.ceil((shares.total + 1 - most) / limit));
+}
+
+/** Returns the time after which a tenant misses at most `most` units if no request arrives, in microseconds. */
+function filledAfter({ pool, tenants }: Shares, me: Tenant, most: number, { limit }: Parameters): number {
+  if (me.missing <= most) return 0;
+  const reached = Math.ceil((me.missing - most) / me.weight);
+  let units = -pool;
+  for (const { weight, missing } of tenants) units += Math.min(reached * weight, missing);
+  return Math.ceil(units / limit);
+}
+
+/** Returns the time until some units fit what a tenant can miss, which grows as others become idle, in microseconds. */
+function fitsAfter(shares: Shares, me: Tenant, units: number, hold: Hold, parameters: Parameters): number {
+  for (let after = 0, { most, until } = hold; ;) {
+    const filled = filledAfter(shares, me, Math.max(most, units) - units, parameters);
+    if (filled <= until) return Math.max(after, filled);
+    after = until;
+    ({ most, until } = holdOf(shares, me, parameters, after));
+  }
+}
+
+/** Returns the time until a tenant that keeps its place misses nothing, and so may take a permit in any case. */
+function wholeAfter(shares: Shares, me: Tenant, units: number, parameters: Parameters): number {
+  if (units > parameters.window || !shares.tenants.includes(me)) return Infinity;
+  const filled = filledAfter(shares, me, parameters.window - units, parameters);
+  return filled < keepTime(parameters) ? filled : Infinity;
+}
+
+/** Returns the time until a tenant may take some units if no request arrives, in microseconds: 0 if it may now. */
+function waitFor(shares: Shares, me: Tenant, units: number, hold: Hold, parameters: Parameters): number {
+  const { limit, window, burst } = parameters;
+  const own = Math.min(
+    wholeAfter(shares, me, units, parameters),
+    guaranteedAfter(shares, me, units, parameters),
+  );
+  const above = Math.ceil((shares.total + units - burst * window) / limit);
+  if (own <= above) return own;
+  return Math.min(own, Math.max(0, above, fitsAfter(shares, me, units, hold, parameters)));
+}
+
+/** Returns the permits that a tenant can take one after the other. */
+function remainingOf(shares: Shares, me: Tenant, hold: Hold, parameters: Parameters): number {
+  const { window, burst } = parameters;
+  const held = Math.min(hold.most - me.missing, burst * window - shares.total);
+  const tolerance = fillTime(parameters) - Math.max(0, me.due - shares.at);
+  const guaranteed = Math.min(
+    Math.floor(tolerance / timeOf(window, shares, me, parameters)),
+    Math.ceil(shares.spare / window),
+  );
+  const permits = Math.max(Math.floor(held / window), guaranteed);
+  return permits > 0 ? permits : Number(waitFor(shares, me, window, hold, parameters) === 0);
+}
+
+/** Returns the part that a tenant has of the limit. */
+function partOf({ weights }: Shares, { weight, taken }: Tenant, { limit }: Parameters): SharePart {
+  const guaranteed = Math.floor((limit * weight) / weights);
+  return { guaranteed, borrowed: Math.max(0, taken - guaranteed) };
 }
 
 /**

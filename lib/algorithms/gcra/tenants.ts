@@ -1,11 +1,10 @@
-import type { SharePart } from '../../contracts/algorithm.js';
 import { setBack } from '../../contracts/clock.js';
 import type { Numbers } from '../definition.js';
 import { LONGEST } from '../rate.js';
 
 export type FairShareParameter = 'limit' | 'window' | 'burst' | 'places' | 'tenant' | 'weight';
 
-type Parameters = Numbers<FairShareParameter>;
+export type Parameters = Numbers<FairShareParameter>;
 
 /** A tenant that has a place. */
 export interface Tenant {
@@ -47,7 +46,7 @@ export interface Shares {
 }
 
 /** How many units a tenant can miss, and until when, in microseconds from now. */
-interface Hold {
+export interface Hold {
   readonly most: number;
   readonly until: number;
 }
@@ -65,7 +64,7 @@ const KEPT_WINDOWS = 10;
 const MOST_TAKEN = 2 ** 42;
 
 /** Returns the time in which a rule that was used up is full again, in microseconds. */
-function fillTime({ limit, window, burst }: Parameters): number {
+export function fillTime({ limit, window, burst }: Parameters): number {
   return Math.ceil((burst * window) / limit);
 }
 
@@ -170,79 +169,13 @@ export function holdOf({ at, tenants }: Shares, me: Tenant, parameters: Paramete
 }
 
 /** Returns the time in which the guaranteed part of a tenant adds some units, in microseconds. */
-function timeOf(units: number, { weights }: Shares, { weight }: Tenant, { limit }: Parameters): number {
-  return Math.min(LONGEST, Math.ceil((units * weights) / (limit * weight)));
-}
-
-/**
- * Returns the time until some units are within the guaranteed part of a tenant: its part of the limit among all places,
- * with a tolerance of its part of the burst, at least these units. While units are spare, it may take them even if others
- * have taken the whole burst.
- */
-function guaranteedAfter(shares: Shares, me: Tenant, units: number, parameters: Parameters): number {
-  const { limit, window, burst, places } = parameters;
-  const tolerance = Math.max(0, fillTime(parameters) - timeOf(units, shares, me, parameters));
-  const owed = Math.max(0, me.due - shares.at - tolerance);
-  if (shares.spare > 0) return owed;
-  const most = (burst + places - shares.tenants.length) * window - shares.weights; // The pool is less than the weights.
-  return Math.max(owed, Math.ceil((shares.total + 1 - most) / limit));
-}
-
-/** Returns the time after which a tenant misses at most `most` units if no request arrives, in microseconds. */
-function filledAfter({ pool, tenants }: Shares, me: Tenant, most: number, { limit }: Parameters): number {
-  if (me.missing <= most) return 0;
-  const reached = Math.ceil((me.missing - most) / me.weight);
-  let units = -pool;
-  for (const { weight, missing } of tenants) units += Math.min(reached * weight, missing);
-  return Math.ceil(units / limit);
-}
-
-/** Returns the time until some units fit what a tenant can miss, which grows as others become idle, in microseconds. */
-function fitsAfter(shares: Shares, me: Tenant, units: number, hold: Hold, parameters: Parameters): number {
-  for (let after = 0, { most, until } = hold; ;) {
-    const filled = filledAfter(shares, me, Math.max(most, units) - units, parameters);
-    if (filled <= until) return Math.max(after, filled);
-    after = until;
-    ({ most, until } = holdOf(shares, me, parameters, after));
-  }
-}
-
-/** Returns the time until a tenant that keeps its place misses nothing, and so may take a permit in any case. */
-function wholeAfter(shares: Shares, me: Tenant, units: number, parameters: Parameters): number {
-  if (units > parameters.window || !shares.tenants.includes(me)) return Infinity;
-  const filled = filledAfter(shares, me, parameters.window - units, parameters);
-  return filled < keepTime(parameters) ? filled : Infinity;
-}
-
-/** Returns the time until a tenant may take some units if no request arrives, in microseconds: 0 if it may now. */
-export function waitFor(
-  shares: Shares,
-  me: Tenant,
+export function timeOf(
   units: number,
-  hold: Hold,
-  parameters: Parameters,
+  { weights }: Shares,
+  { weight }: Tenant,
+  { limit }: Parameters,
 ): number {
-  const { limit, window, burst } = parameters;
-  const own = Math.min(
-    wholeAfter(shares, me, units, parameters),
-    guaranteedAfter(shares, me, units, parameters),
-  );
-  const above = Math.ceil((shares.total + units - burst * window) / limit);
-  if (own <= above) return own;
-  return Math.min(own, Math.max(0, above, fitsAfter(shares, me, units, hold, parameters)));
-}
-
-/** Returns the permits that a tenant can take one after the other. */
-export function remainingOf(shares: Shares, me: Tenant, hold: Hold, parameters: Parameters): number {
-  const { window, burst } = parameters;
-  const held = Math.min(hold.most - me.missing, burst * window - shares.total);
-  const tolerance = fillTime(parameters) - Math.max(0, me.due - shares.at);
-  const guaranteed = Math.min(
-    Math.floor(tolerance / timeOf(window, shares, me, parameters)),
-    Math.ceil(shares.spare / window),
-  );
-  const permits = Math.max(Math.floor(held / window), guaranteed);
-  return permits > 0 ? permits : Number(waitFor(shares, me, window, hold, parameters) === 0);
+  return Math.min(LONGEST, Math.ceil((units * weights) / (limit * weight)));
 }
 
 /** Charges a tenant. Permits that it borrows do not make its guaranteed part later than if that were used up. */
@@ -281,10 +214,4 @@ export function refill(shares: Shares, { tenant }: Parameters): boolean {
   Object.assign(me, { missing: 0, due: shares.at, taken: 0 });
   level(shares);
   return true;
-}
-
-/** Returns the part that a tenant has of the limit. */
-export function partOf({ weights }: Shares, { weight, taken }: Tenant, { limit }: Parameters): SharePart {
-  const guaranteed = Math.floor((limit * weight) / weights);
-  return { guaranteed, borrowed: Math.max(0, taken - guaranteed) };
 }
