@@ -3,13 +3,12 @@ import type { AlgorithmName } from '../algorithms/registry.js';
 import { isFields } from '../contracts/fields.js';
 import { problemOf, rejectConfig, rejectValue } from '../contracts/rate-limit-config.error.js';
 import { shown } from '../contracts/shown.js';
-import { durationFix, parseDuration, type Duration } from '../contracts/duration.js';
+import { durationFix, parseDuration } from '../contracts/duration.js';
 import { limitCalls } from './limited-method.js';
 import { ModuleCheck } from './checks/module-check.js';
 import { noteNeeds } from './rules/named-parts.js';
-import type { Named } from '../rules/rule.js';
-import type { CheckedRule, DecoratedRule, NoRule } from './rules/decorated-rule.js';
-import type { RouteRule, RouteRuleFields } from './rules/route-rule.js';
+import type { CheckedRule, RateLimitArguments } from './rules/decorated-rule.js';
+import type { RouteRule } from './rules/route-rule.js';
 
 // Registered symbols: the ES module build and the CommonJS build read each other's metadata.
 const RULES = Symbol.for('nestjs-redis-rate-limit:rules');
@@ -32,40 +31,6 @@ export const COMPLETE = Symbol.for('nestjs-redis-rate-limit:complete');
 
 /** Replaces a rule if the arguments of its decorator are invalid: contains the problem. */
 export const MISUSED = Symbol.for('nestjs-redis-rate-limit:misused');
-
-/** The other fields of a rule whose window, limit and algorithm are positional arguments. */
-type PositionalFields = Omit<RouteRuleFields, 'window' | 'limit'> & Named;
-
-/** The arguments after a window. */
-type Positional<Third> = [
-  limit: number,
-  algorithm?: Third extends object
-    ? 'did you mean @RateLimit({ window, limit, ... })? The third argument is the algorithm'
-    : Third extends AlgorithmName
-      ? Third
-      : AlgorithmName,
-  fields?: PositionalFields,
-];
-
-/** The arguments after the name of a rule. Three follow only a window. */
-type Overriding<Second> = [
-  fields?: CheckedRule<Second, Second extends object ? DecoratedRule : NoRule>,
-  ...more: NoRule[],
-];
-
-/**
- * The arguments after the first one of `@RateLimit`: after a window, the limit and others; after a rule's
- * name, the fields to override; after a rule, none. Without parentheses, the error is about the first argument.
- */
-type RateLimitArguments<Given, Second, Third> = Given extends string
-  ? string extends Given
-    ? Positional<Third> | Overriding<Second>
-    : Given extends Duration
-      ? Positional<Third>
-      : Overriding<Second>
-  : CheckedRule<Given> extends string
-    ? [method?: PropertyKey, descriptor?: object]
-    : [];
 
 /**
  * Limits a handler, or every handler of a controller. A target may have several rules with different names. A
@@ -169,6 +134,23 @@ export function SkipRateLimit(...names: string[]): ClassDecorator & MethodDecora
   return append('@SkipRateLimit', SKIPPED, ...(names.length > 0 ? names : ['*']));
 }
 
+/** Returns what is wrong with an argument of @SkipRateLimit; `undefined` if it is a name. */
+export function skipProblem(path: string, given: unknown): string | undefined {
+  if (typeof given === 'string') return undefined;
+  const names = namesIn(given).map((name) => JSON.stringify(name));
+  const isAll = given === true;
+  const fix =
+    names.length > 0 || isAll ? `write @SkipRateLimit(${names.join(', ')})` : 'allowed: names of rules';
+  return `${path}: got ${shown(given)}; ${fix}`;
+}
+
+/** Returns the names in a list, or in an object as for @nestjs/throttler. */
+function namesIn(given: unknown): readonly unknown[] {
+  if (Array.isArray(given)) return given.filter((name) => typeof name === 'string');
+  if (!isFields(given)) return [];
+  return Object.keys(given).filter((name) => given[name] === true);
+}
+
 /** @throws RateLimitConfigError if a decorator got what it decorates: it was written without its parentheses */
 function refuseBare(decorator: string, example: string, [target, member]: readonly unknown[]): void {
   const isPrototype = isFields(target) && Object.hasOwn(target, 'constructor');
@@ -233,8 +215,8 @@ function append(decorator: string, key: symbol, ...values: unknown[]): ClassDeco
   };
 }
 
-// A registered symbol: the ES module build and the CommonJS build read each other's metadata.
-const ID = Symbol.for('nestjs-redis-rate-limit:id');
+/** The key of the id of a class or method. */
+export const ID = Symbol.for('nestjs-redis-rate-limit:id');
 
 /** Allowed values of an id. */
 export const ID_OPTION = {
@@ -261,12 +243,4 @@ export function RateLimitId(id: string): ClassDecorator & MethodDecorator {
     // A decorator above this one may replace the method, which would lose its metadata.
     if (name !== undefined) Reflect.defineMetadata(ID, id, target, name);
   };
-}
-
-/** Returns the id of a method, whatever its type: its own, or the one of its class with the method's name. */
-export function idOn(type: { readonly prototype: unknown }, method: string, handler: object): unknown {
-  const own: unknown =
-    Reflect.getMetadata(ID, handler) ?? Reflect.getMetadata(ID, type.prototype as object, method);
-  const ofClass: unknown = Reflect.getOwnMetadata(ID, type);
-  return own ?? (typeof ofClass === 'string' && ofClass !== '' ? `${ofClass}.${method}` : ofClass);
 }

@@ -1,14 +1,13 @@
 import { isFields } from '../../contracts/fields.js';
-import { shown } from '../../contracts/shown.js';
-import { algorithmOf, fieldProblems, missingFields } from '../../rules/rule-fields.js';
+import { fieldProblems } from '../../rules/rule-fields.js';
 import { problem, quoted, rejectAny, unknownName } from '../../contracts/rate-limit-config.error.js';
-import { DEFAULT_ALGORITHM, DEFAULT_RULE_NAME, type OnStoreError } from '../../rules/rule.js';
+import { DEFAULT_RULE_NAME } from '../../rules/rule.js';
 import { optionProblems, readableOptions, readModuleOptions } from './check-options.js';
 import { loadForModule } from './named-parts.js';
 import { overridePath, readLists, rulesNamed } from './overrides.js';
 import type { RateLimitModuleOptions } from '../rate-limit.options.js';
 import { type RouteRule, RULED, type TransportName } from './route-rule.js';
-import { BY_NAME, COMPLETE, MISUSED, type TargetRules } from '../rate-limit.decorator.js';
+import { BY_NAME, COMPLETE, MISUSED, skipProblem, type TargetRules } from '../rate-limit.decorator.js';
 import {
   fromLayer,
   type FieldName,
@@ -21,6 +20,8 @@ import {
   type RuleFields,
   withoutLimit,
 } from './rule-layers.js';
+
+type Rules = Map<string, LayeredRule>;
 
 /** A class or method with the rules of its decorators, and its name in messages. */
 export interface Target extends TargetRules {
@@ -48,7 +49,6 @@ export class DeclaredRules {
     return new DeclaredRules(options, await optionProblems(options));
   }
 
-  /** @param problems the problems of the options */
   private constructor(options: RateLimitModuleOptions, problems: readonly string[]) {
     this.problems = new Set(problems);
     this.options = this.problems.size > 0 ? readableOptions(options) : options;
@@ -62,7 +62,7 @@ export class DeclaredRules {
 
   /** The rules of a route by name, in the order in which their names first appear. */
   rulesFor(targets: readonly Target[]): RuleFields[] {
-    const rules = new Map<string, LayeredRule>();
+    const rules: Rules = new Map();
     const base = this.base();
     for (const [name, rule] of Object.entries(this.options.rules ?? {})) {
       const fields = this.ofOptions(`rules.${name}`, base, name, rule);
@@ -114,11 +114,6 @@ export class DeclaredRules {
     return this.options.transports ?? RULED;
   }
 
-  /** Fallback of rules that set none. */
-  get onStoreError(): OnStoreError | undefined {
-    return this.options.onStoreError;
-  }
-
   /** The names of the rules that apply to every route. */
   get everyRoute(): readonly string[] {
     return Object.keys(this.options.rules ?? {});
@@ -131,20 +126,6 @@ export class DeclaredRules {
   /** Whether `defaults` applies to no rule seen so far. */
   get hasUnusedDefaults(): boolean {
     return this.names.size === 0 && Object.keys(this.options.defaults ?? {}).length > 0;
-  }
-
-  /** Records the required fields that a rule lacks, and returns whether it lacks any. */
-  reportMissing(rule: RuleFields, owner: string): boolean {
-    const name = rule['name'] as string;
-    const option = (['rules', 'onDemand'] as const).find((each) =>
-      Object.hasOwn(this.options[each] ?? {}, name),
-    );
-    const path = option ? `${option}.${name}` : `rule "${name}" of ${owner}`;
-    const algorithm = rule['algorithm'] as string | undefined;
-    if (!ROUTE_FIELDS['algorithm']!.accepts(algorithm ?? DEFAULT_ALGORITHM)) return true;
-    const missing = missingFields(path, rule, algorithmOf(algorithm), ROUTE_FIELDS);
-    this.report(...missing);
-    return missing.length > 0;
   }
 
   /**
@@ -178,7 +159,7 @@ export class DeclaredRules {
     rejectAny([...this.problems]);
   }
 
-  private apply(rules: Map<string, LayeredRule>, target: Target, base: RuleFields, isHandler: boolean): void {
+  private apply(rules: Rules, target: Target, base: RuleFields, isHandler: boolean): void {
     for (const [name, rule] of rules) {
       const skipped = target.skipped.includes('*') || target.skipped.includes(name);
       if (skipped) rules.set(name, { ...rule, skipped });
@@ -231,13 +212,7 @@ export class DeclaredRules {
     return this.ofOptions(path, { scope: 'shared', ...base }, name, onDemand[name]!);
   }
 
-  private put(
-    rules: Map<string, LayeredRule>,
-    path: string,
-    layer: RuleFields,
-    base: RuleFields,
-    place: NamedOn,
-  ): void {
+  private put(rules: Rules, path: string, layer: RuleFields, base: RuleFields, place: NamedOn): void {
     const name = layer['name'] as string;
     const isFirst = !rules.has(name);
     const known = rules.get(name)?.fields ?? this.onDemand(name, base) ?? base;
@@ -272,21 +247,4 @@ export class DeclaredRules {
     for (const problem of fieldProblems(pathOf, read, ROUTE_FIELDS, algorithm)) this.problems.add(problem);
     return fromLayer(overlay(rule, read), rule, read, typeof path === 'string' ? () => path : path);
   }
-}
-
-/** Returns what is wrong with an argument of @SkipRateLimit; `undefined` if it is a name. */
-function skipProblem(path: string, given: unknown): string | undefined {
-  if (typeof given === 'string') return undefined;
-  const names = namesIn(given).map((name) => JSON.stringify(name));
-  const isAll = given === true;
-  const fix =
-    names.length > 0 || isAll ? `write @SkipRateLimit(${names.join(', ')})` : 'allowed: names of rules';
-  return `${path}: got ${shown(given)}; ${fix}`;
-}
-
-/** Returns the names in a list, or in an object as for @nestjs/throttler. */
-function namesIn(given: unknown): readonly unknown[] {
-  if (Array.isArray(given)) return given.filter((name) => typeof name === 'string');
-  if (!isFields(given)) return [];
-  return Object.keys(given).filter((name) => given[name] === true);
 }

@@ -42,6 +42,40 @@ export type CheckedRule<Given, None = NoRule> = Given extends string
           ? CheckedFields<Given>
           : Fields<AlgorithmOf<Given>>;
 
+/** The other fields of a rule whose window, limit and algorithm are positional arguments. */
+type PositionalFields = Omit<RouteRuleFields, 'window' | 'limit'> & Named;
+
+/** The arguments after a window. */
+type Positional<Third> = [
+  limit: number,
+  algorithm?: Third extends object
+    ? 'did you mean @RateLimit({ window, limit, ... })? The third argument is the algorithm'
+    : Third extends AlgorithmName
+      ? Third
+      : AlgorithmName,
+  fields?: PositionalFields,
+];
+
+/** The arguments after the name of a rule. Three follow only a window. */
+type Overriding<Second> = [
+  fields?: CheckedRule<Second, Second extends object ? DecoratedRule : NoRule>,
+  ...more: NoRule[],
+];
+
+/**
+ * The arguments after the first one of `@RateLimit`: after a window, the limit and others; after a rule's
+ * name, the fields to override; after a rule, none. Without parentheses, the error is about the first argument.
+ */
+export type RateLimitArguments<Given, Second, Third> = Given extends string
+  ? string extends Given
+    ? Positional<Third> | Overriding<Second>
+    : Given extends Duration
+      ? Positional<Third>
+      : Overriding<Second>
+  : CheckedRule<Given> extends string
+    ? [method?: PropertyKey, descriptor?: object]
+    : [];
+
 /** The fields among which the compiler suggests one for a misspelled field. */
 type Fields<Algorithm> = Algorithm extends AlgorithmName
   ? RouteRuleFields & Named & OptionsOf<Algorithm> & { readonly algorithm: Algorithm }

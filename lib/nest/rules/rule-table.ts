@@ -2,6 +2,8 @@ import { Inject, Injectable } from '@nestjs/common';
 import { problemsOf, unknownName } from '../../contracts/rate-limit-config.error.js';
 import type { CompiledRule, Cost, RuleHit } from '../../rules/compiled-rule.js';
 import { CacheLimit, type KeyedRule } from '../../rules/keyed-rule.js';
+import { DEFAULT_ALGORITHM } from '../../rules/rule.js';
+import { algorithmOf, missingFields } from '../../rules/rule-fields.js';
 import type { Subject } from '../../rules/subject.js';
 import { countBySameSubject } from './by.js';
 import { EffectiveRule, loaded, type RulePlace, type Varied } from './effective-rule.js';
@@ -9,7 +11,7 @@ import type { RouteRuleFields, CountedBy } from './route-rule.js';
 import { DeclaredRules } from './declared-rules.js';
 import { varies } from './named-parts.js';
 import type { RuleChanges } from './rule-changes.js';
-import type { RuleFields } from './rule-layers.js';
+import { ROUTE_FIELDS, type RuleFields } from './rule-layers.js';
 
 /** Maximum number of replaced changes of a rule whose counters are still known. */
 const MOST_REPLACED = 5;
@@ -164,7 +166,7 @@ export class RuleTable {
    */
   compile(fields: RuleFields, owner: string, id?: string): TableRule | undefined {
     const { declared, keys } = this;
-    if (declared.reportMissing(fields, owner) || declared.problems.size > 0) return undefined;
+    if (this.reportMissing(fields, owner) || declared.problems.size > 0) return undefined;
     const route = fields['scope'] === 'shared' ? undefined : id;
     let rule: TableRule | undefined;
     const compile = (): unknown =>
@@ -172,6 +174,19 @@ export class RuleTable {
         id === undefined ? this.ofName(fields['name'] as string) : new TableRule(fields, keys, owner, route));
     declared.report(...problemsOf(compile));
     return rule;
+  }
+
+  /** Records the required fields that a rule lacks, and returns whether it lacks any. */
+  private reportMissing(rule: RuleFields, owner: string): boolean {
+    const { everyRoute, optionNames } = this.declared;
+    const name = rule['name'] as string;
+    const option = everyRoute.includes(name) ? 'rules' : 'onDemand';
+    const path = optionNames.includes(name) ? `${option}.${name}` : `rule "${name}" of ${owner}`;
+    const algorithm = rule['algorithm'] as string | undefined;
+    if (!ROUTE_FIELDS['algorithm']!.accepts(algorithm ?? DEFAULT_ALGORITHM)) return true;
+    const missing = missingFields(path, rule, algorithmOf(algorithm), ROUTE_FIELDS);
+    this.declared.report(...missing);
+    return missing.length > 0;
   }
 
   /** Adds a rule of a route. */

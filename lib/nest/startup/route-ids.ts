@@ -1,7 +1,7 @@
 import { RequestMethod, type Type } from '@nestjs/common';
 import type { ApplicationConfig, ModulesContainer } from '@nestjs/core';
 import { problem } from '../../contracts/rate-limit-config.error.js';
-import { ID_OPTION, idOn } from '../rate-limit.decorator.js';
+import { ID, ID_OPTION } from '../rate-limit.decorator.js';
 import type { TransportLoader } from '../request/transport-loader.js';
 import type { RuleFields } from '../rules/rule-layers.js';
 import { isCall, type HandlerKind } from './handlers.js';
@@ -23,6 +23,14 @@ function pathOf(target: object): string {
 function joined(paths: readonly string[]): string {
   const segments = paths.flatMap((path) => path.split('/')).filter((segment) => segment !== '');
   return `/${segments.join('/')}`;
+}
+
+/** Returns the id of a method, whatever its type: its own, or the one of its class with the method's name. */
+function idOn(type: { readonly prototype: unknown }, method: string, handler: object): unknown {
+  const own: unknown =
+    Reflect.getMetadata(ID, handler) ?? Reflect.getMetadata(ID, type.prototype as object, method);
+  const ofClass: unknown = Reflect.getOwnMetadata(ID, type);
+  return own ?? (typeof ofClass === 'string' && ofClass !== '' ? `${ofClass}.${method}` : ofClass);
 }
 
 /** A handler, as ids see it. */

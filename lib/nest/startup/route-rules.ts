@@ -217,7 +217,7 @@ export class RouteRules implements OnApplicationShutdown {
     if (!rule) return undefined;
     this.declared.report(this.shared.conflict(fields, owner));
     this.shared.add(fields, owner);
-    const limit = this.before.limitOf(id, rule, this.warnings, this.declared.onStoreError);
+    const limit = this.before.limitOf(id, rule, this.warnings, this.declared.read.onStoreError);
     this.checks.add(limit);
     return limit;
   }
