@@ -73,9 +73,14 @@ export default defineConfig(
     ignores: ['**/*.spec.ts'],
     rules: {
       // A longer file has two ideas; see the house rules in CONTRIBUTING.md.
-      'max-lines': ['error', { max: 250, skipBlankLines: true, skipComments: true }],
+      'max-lines': ['error', 250],
       'no-console': 'error',
     },
+  },
+  {
+    // To be divided.
+    files: ['lib/limiter/engine.ts', 'lib/stores/memory/memory.store.ts'],
+    rules: { 'max-lines': ['error', 290] },
   },
   {
     files: ['lib/**/*.ts'],

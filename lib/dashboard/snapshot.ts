@@ -1,10 +1,8 @@
 import type { RuleDecision } from '../contracts/decision.js';
 import type { RuleLoss, SourcedRule } from '../contracts/rule-source.js';
 
-/** Number of seconds that the chart of the application shows. */
+/** Number of seconds that the chart of the application shows, and those of a rule. */
 export const CHART_S = 120;
-
-/** Number of seconds that charts of a rule show. */
 export const RULE_CHART_S = 60;
 
 /** Returns the start of the first second of a chart, in milliseconds since the epoch. The last one is the current second. */
@@ -130,7 +128,6 @@ export interface SnapshotRule {
   readonly editable: boolean;
   /** Why changes of the rule have no preview, as a sentence; `null` if they have one. */
   readonly noPreview: string | null;
-  /** Whether it is in shadow mode. */
   readonly shadow: boolean;
   /** The live change of the rule; `null` without one. */
   readonly change: SnapshotChange | null;
@@ -189,7 +186,6 @@ export interface SnapshotSubject extends NamedSubject {
 export interface Preview {
   /** Requests that were replayed. */
   readonly requests: number;
-  /** Their subjects. */
   readonly subjects: number;
   /** How many of the requests were denied. */
   readonly deniedRecorded: number;

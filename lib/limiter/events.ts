@@ -94,7 +94,6 @@ export type RateLimitListener<Name extends keyof RateLimitEventMap, Context = un
 ) => unknown;
 
 const NO_FAULTS: ReadonlyMap<string, StoreFault> = new Map();
-
 const LISTENER_OPTIONS = { only: oneOf('denied') } satisfies Record<string, OptionCheck>;
 
 /**
@@ -115,11 +114,7 @@ export class RateLimitEvents<Context = unknown> {
   private readonly ofDenials = new Set<RateLimitListener<'decision', Context>>();
   /** @internal Absent for a store of one process, which always decides. */
   servers: ServerStates | undefined;
-  /**
-   * Whether decisions have a listener.
-   *
-   * @internal
-   */
+  /** @internal Whether decisions have a listener. */
   followsDecisions = false;
   private observer: DecisionObserver | undefined;
 
@@ -138,9 +133,7 @@ export class RateLimitEvents<Context = unknown> {
   ): () => void {
     checkListener(Object.keys(this.listeners), name, listener);
     const given = name === 'decision' ? readOptions('on', options, LISTENER_OPTIONS) : {};
-    const listeners = (given.only ? this.ofDenials : this.listeners[name]) as Set<
-      RateLimitListener<Name, Context>
-    >;
+    const listeners = (given.only ? this.ofDenials : this.listeners[name]) as Set<unknown>;
     listeners.add(listener);
     this.follow();
     return () => {
@@ -167,12 +160,7 @@ export class RateLimitEvents<Context = unknown> {
     return this.servers?.isFlapping(server) === true;
   }
 
-  /**
-   * Sets the only observer of decisions; `undefined` removes it.
-   *
-   * @internal
-   * @returns whether there was none
-   */
+  /** @internal Sets the only observer of decisions; `undefined` removes it. Returns whether there was none. */
   observe(observer: DecisionObserver | undefined): boolean {
     const isFirst = this.observer === undefined;
     this.observer = observer;
@@ -180,10 +168,7 @@ export class RateLimitEvents<Context = unknown> {
     return isFirst;
   }
 
-  /**
-   * @internal
-   * @param hits none for a request that was denied without being counted
-   */
+  /** @internal */
   decided(hits: readonly RuleHit[], event: Omit<DecisionEvent<Context>, 'subjects'>): void {
     this.observer?.decided(hits, event);
     const { decision } = this.listeners;

@@ -5,13 +5,13 @@ import { Engine } from './engine.js';
 import type { RateLimitEvents } from './events.js';
 import { MemoryStore } from '../stores/memory/memory.store.js';
 import type { SubjectValue } from '../rules/subject.js';
-import { LIMITER_OPTIONS } from './rate-limiter.options.js';
-import type {
-  BlockOptions,
-  ConsumeOptions,
-  RateLimiterOptions,
-  RefundOptions,
-  WaitOptions,
+import {
+  LIMITER_OPTIONS,
+  type BlockOptions,
+  type ConsumeOptions,
+  type RateLimiterOptions,
+  type RefundOptions,
+  type WaitOptions,
 } from './rate-limiter.options.js';
 import type { ReserveArguments, RuleNames, Rules, SettledCost } from './operation.js';
 import type { Permit } from './permit.js';
@@ -19,10 +19,7 @@ import type { ProgramOperations, Resolver } from './program-operations.js';
 import type { Reservation } from './reservation.js';
 import type { BlockingRule, ConcurrencyRule, Rule, AnyRule } from '../rules/rule.js';
 
-/**
- * The code of the operations, if `every-part.ts` has set it: otherwise it is loaded with the first one. It needs the engine, so
- * it is none of its `parts`.
- */
+/** The code of the operations, if `every-part.ts` has set it. It needs the engine, so it is none of its `parts`. */
 export const loaded: { operations?: typeof ProgramOperations } = {};
 
 /**
@@ -138,9 +135,8 @@ export class RateLimiter {
    * Takes permits and holds them until they are released: at most `limit` at any time. Check `permit.allowed` before
    * the work starts.
    *
-   * With `maxWait`, it waits for permits that others hold, first come, first served across processes. While others
-   * wait, a hold without it is denied. At most `queue` of the rule wait for one subject; beyond it, the hold is
-   * denied at once.
+   * With `maxWait`, it waits for permits that others hold, first come, first served across processes. While others wait,
+   * a hold without it is denied. At most `queue` of the rule wait for one subject; further holds are denied at once.
    *
    * @throws RateLimitConfigError if the rule or an option is invalid
    * @throws the reason of `signal` if it aborts; nothing is held then
@@ -216,11 +212,7 @@ export class RateLimiter {
     return this.engine.close();
   }
 
-  /**
-   * Runs an operation when its code and the algorithms of its rules are loaded: at once if they are.
-   *
-   * @internal
-   */
+  /** @internal Runs an operation when its code and the algorithms of its rules are loaded: at once if they are. */
   protected run<Result>(
     rules: unknown,
     operate: (operations: ProgramOperations) => Promise<Result>,
@@ -231,11 +223,7 @@ export class RateLimiter {
     return loading ? loading.then(() => operate(operations)) : operate(operations);
   }
 
-  /**
-   * Loads the code of the operations.
-   *
-   * @internal
-   */
+  /** @internal Loads the code of the operations. */
   load(): Promise<void> {
     return this.whenLoaded(() => Promise.resolve());
   }

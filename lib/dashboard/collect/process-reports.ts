@@ -32,7 +32,6 @@ import type { BreakerState } from '../snapshot.js';
 const PUBLISHED_EVERY_MS = 1000;
 /** Reports that were read are used for this long. */
 const FRESH_MS = 400;
-
 /** Processes look for questions once a second. */
 const LONGEST_WAIT_MS = 2500;
 /** Processes ask one after another. The page gives up after 15 seconds. */
@@ -49,6 +48,9 @@ interface Asked {
 
 /** Between the kind of a question and its text: names of rules have no control characters. */
 const END_OF_KIND = '\n';
+
+const IMPORTED_TWICE =
+  'RateLimitDashboardModule: imported twice; allowed: one operations page in an application, with guards that tell its users apart';
 
 export const BUSY = 'Other previews are being calculated; try again in 5 seconds.';
 
@@ -84,18 +86,12 @@ export class ProcessReports implements OnModuleInit, OnApplicationShutdown {
     @Inject(DASHBOARD_OPTIONS) dashboard: DashboardOptions,
   ) {
     // Without RateLimitModule, the constructor of the page names the fix.
-    this.collector = new Collector(
-      Date.now,
-      dashboard.explain === false ? undefined : new DenialRecord(table),
-    );
+    const denials = dashboard.explain === false ? undefined : new DenialRecord(table);
+    this.collector = new Collector(Date.now, denials);
   }
 
   async onModuleInit(): Promise<void> {
-    if (!this.events.observe(this.collector)) {
-      rejectConfig(
-        'RateLimitDashboardModule: imported twice; allowed: one operations page in an application, with guards that tell its users apart',
-      );
-    }
+    if (!this.events.observe(this.collector)) rejectConfig(IMPORTED_TWICE);
     const { redis } = this.options;
     if (!this.client || !redis) return;
     const records = await openProcessRecords(redis, this.limiter.engine.keys.shared('instances'), this.id);
@@ -126,10 +122,7 @@ export class ProcessReports implements OnModuleInit, OnApplicationShutdown {
     return this.limiter.instanceCount;
   }
 
-  /**
-   * Returns the reports of all processes, at most 0.4 s old. While Redis cannot be read, those of the others are the last
-   * that were read.
-   */
+  /** Returns the reports of all processes, at most 0.4 s old; while Redis cannot be read, the last ones of the others. */
   all(): Promise<AllReports> {
     const now = performance.now();
     if (!this.last || now - this.last.at > FRESH_MS)
@@ -179,10 +172,8 @@ export class ProcessReports implements OnModuleInit, OnApplicationShutdown {
     if (!this.records) return [];
     const { openCircuits } = this.events;
     const known = [...new Set([...this.servers, ...openCircuits.keys()])];
-    const stateOf = (server: string): BreakerState => {
-      if (!openCircuits.has(server)) return 'closed';
-      return this.store.shared?.isProbing?.(server) ? 'half-open' : 'open';
-    };
+    const stateOf = (server: string): BreakerState =>
+      !openCircuits.has(server) ? 'closed' : this.store.shared?.isProbing?.(server) ? 'half-open' : 'open';
     return (known.length > 0 ? known : ['']).map((server) => [server, stateOf(server)]);
   }
 
@@ -215,10 +206,9 @@ export class ProcessReports implements OnModuleInit, OnApplicationShutdown {
 
   /** Adds the last minutes of processes that were killed. */
   private async addOfKilled(): Promise<void> {
-    const reports = (await this.records!.minutes.left()).map(readReport);
-    for (const report of reports) {
-      if (report?.minute) await this.records!.minutes.add(report.id, added(report.minute));
-    }
+    const { minutes } = this.records!;
+    for (const report of (await minutes.left()).map(readReport))
+      if (report?.minute) await minutes.add(report.id, added(report.minute));
   }
 
   private async reply(question: Question): Promise<void> {

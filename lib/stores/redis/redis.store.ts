@@ -29,10 +29,7 @@ import { Probes, probeCalls } from './breaker/probes.js';
 import { REDIS_STORE_OPTIONS, type RedisStoreOptions } from './redis.store.options.js';
 import type { ScriptName } from './wire/script.js';
 
-/**
- * Time limit for the handshake of a connection. TCP retransmits packets that a broken network has dropped only seconds
- * after it has healed, so a new connection is faster. `TimedCalls` monitors established connections.
- */
+/** Time limit of a handshake: after a network has healed, a new connection is faster than TCP's retransmissions. */
 const HANDSHAKE_MS = 2000;
 
 /** Time limit for the answer to a PING on the subscriber's connection. */
@@ -97,7 +94,6 @@ export class RedisStore implements BaseStore, SharedStore {
     this.batches = new Batches(this.calls, new LostCalls(this.adjuster), current, faults, this.now);
     this.split = new Split(this.batches, this, timeout);
     this.heartbeats = new Heartbeats(this.batches, current, faults, this.now);
-
     this.oldLibraries = new OldLibraries(current, lua, this.stopwatch);
     this.breaker.watch(({ server, error }) => {
       if (error === undefined) this.adjuster.retries.retryNow();
@@ -145,9 +141,8 @@ export class RedisStore implements BaseStore, SharedStore {
     return forEachPart(counters, async (counter) => {
       const { key, block, algorithm } = counter;
       if (algorithm.clear) return this.clear(counter);
-      const removed = await this.batches.run(
-        this.call('reset', [resetKey(key), key, ...(block ? [block.key] : [])], 1),
-      );
+      const keys = [resetKey(key), key, ...(block ? [block.key] : [])];
+      const removed = await this.batches.run(this.call('reset', keys, 1));
       this.feed.changed(key, true);
       return removed !== 0;
     });
@@ -203,38 +198,22 @@ export class RedisStore implements BaseStore, SharedStore {
     return this.breaker.isProbing(server);
   }
 
-  /**
-   * Whether the server is known to be a Redis Cluster.
-   *
-   * @internal
-   */
+  /** @internal Whether the server is known to be a Redis Cluster. */
   get isCluster(): boolean {
     return this.current.client.isCluster === true;
   }
 
-  /**
-   * Whether the server does not have the command INFO.
-   *
-   * @internal
-   */
+  /** @internal Whether the server does not have the command INFO. */
   get hidesInfo(): boolean {
     return this.current.client.options.enableReadyCheck === false;
   }
 
-  /**
-   * Reports the form in which a server runs the Lua, when it is known.
-   *
-   * @internal
-   */
+  /** @internal Reports the form in which a server runs the Lua, when it is known. */
   watchFunctionSupport(listener: (form: FunctionSupport) => void): void {
     this.functions.watch(listener);
   }
 
-  /**
-   * Reports that a server does not permit to publish or to subscribe, so that changes by other processes are not known.
-   *
-   * @internal
-   */
+  /** @internal Reports a server that does not permit to publish or to subscribe, so that changes by others are unknown. */
   watchRefusals(listener: (fault: StoreFault) => void): void {
     this.feed.watchRefusals(listener);
   }
@@ -242,9 +221,8 @@ export class RedisStore implements BaseStore, SharedStore {
   async ready(probe?: (subject: string) => readonly Hit[]): Promise<void> {
     await this.calls.connected();
     await this.breaker.ready(() => (probe ? probeCalls(this.current, probe, this.now?.()) : []));
-    const key = probe?.('ready')[0]?.key;
-    if (key === undefined) return;
-    const prefix = key.slice(0, key.indexOf('{'));
+    const [prefix] = probe?.('ready')[0]?.key.split('{') ?? [];
+    if (prefix === undefined) return;
     await this.feed.tryToPublish([changesOf(prefix), grantsOf(prefix, 'ready')], this.timeout);
   }
 

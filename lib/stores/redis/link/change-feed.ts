@@ -20,7 +20,6 @@ const RESET = ' ';
 
 /** Within this time, the other masters of a Cluster repeat a message of one master. */
 const ECHO_MS = 1000;
-
 const MOST_RESETS = 1000;
 
 /** A server that announces changes. */

@@ -1,4 +1,5 @@
 import type { Algorithm, Parameters } from '../../../contracts/algorithm.js';
+import { entryOf } from '../../../contracts/entry-of.js';
 import type { ScriptName } from './script.js';
 import {
   endsWithReset,
@@ -9,20 +10,14 @@ import {
   type Hit,
 } from '../../../contracts/store.js';
 
-/**
- * Runs calls. A wrapper around a caller is a caller itself: it adds one capability, and passes the call to the next
- * caller.
- */
+/** Runs calls. A wrapper around a caller adds one capability, and is a caller itself. */
 export interface Caller {
   /** Returns the reply of the server. */
   run(call: Call): Promise<unknown>;
 }
 
-const KINDS = { refund: 0, 'refund-last': 1, renew: 2, charge: 4 } as const;
-
-const CLEAR = 5;
-
-const REFUND_OF_PREFETCH = 3;
+/** The kinds of an adjustment, as encoded in a call. */
+const KINDS = { refund: 0, 'refund-last': 1, renew: 2, prefetchRefund: 3, charge: 4, clear: 5 } as const;
 
 /** The modes of a request, as encoded in its head. */
 const MODES = { charge: 0, dryRun: 1, prefetch: 2, peek: 3 } as const;
@@ -65,7 +60,6 @@ interface CallRule {
 /** Returns microseconds since the epoch. Without it, the server's time applies. */
 export type CallClock = (() => number) | undefined;
 
-/** A request of a call. */
 export interface Request {
   readonly hits: readonly Hit[];
   readonly options: DecideOptions;
@@ -85,7 +79,6 @@ export class Call {
   isSent = false;
   /** Whether it timed out while other replies arrived in time, or has its own timeout. */
   isSlow = false;
-  /** The requests in it. */
   requests: readonly Request[] = [];
   /** The rules of its requests and adjustments. */
   readonly rules: CallRule[] = [];
@@ -98,17 +91,13 @@ export class Call {
   private positionOf: Map<string, number> | undefined;
   /** The position of each key added; absent without duplicates. */
   private positions: number[] | undefined;
-
   /** When it was written, and when its deadline ends, by `performance.now()`. */
   writtenAt = 0;
   until = 0;
   /** The reply of the server, even if it is late; absent until the call is written. */
   reply: Promise<unknown> | undefined;
 
-  /**
-   * @param now microseconds since the epoch; `undefined` for the server's time
-   * @param main the Lua function to run
-   */
+  /** @param now microseconds since the epoch; `undefined` for the server's time */
   constructor(
     readonly now: number | undefined,
     readonly main: ScriptName = 'decide',
@@ -161,7 +150,6 @@ export class Call {
     this.arguments.push(...args);
   }
 
-  /** Adds the requests of the call. */
   addRequests(requests: readonly Request[]): void {
     this.requests = requests;
     for (const { hits, options } of requests) this.addRequest(hits, options);
@@ -202,14 +190,14 @@ export class Call {
       this.arguments.push([KINDS.charge, rule, cost, CHARGE_KNOWN_FOR]);
     } else {
       this.addKey(receiptKey(key, once.name));
-      this.arguments.push([REFUND_OF_PREFETCH, rule, cost, 0]);
+      this.arguments.push([KINDS.prefetchRefund, rule, cost, 0]);
     }
   }
 
   /** Adds the reset of one subject of an algorithm that keeps all subjects of a rule in one state. */
   addClear(counter: Counter): void {
     this.addKey(counter.key);
-    this.arguments.push([CLEAR, this.ruleOf(counter), 0, 0]);
+    this.arguments.push([KINDS.clear, this.ruleOf(counter), 0, 0]);
   }
 
   /** Whether a request differs from the previous one only in its keys. */
@@ -233,26 +221,16 @@ export class Call {
   }
 
   /** Returns the number of a counter's rule in this call, from 1. */
-  private ruleOf({
-    algorithm,
-    parameters,
-    block,
-    shadow,
-    alerts,
-  }: Counter & Pick<Partial<Hit>, 'shadow'>): number {
+  private ruleOf(counter: Counter & Pick<Partial<Hit>, 'shadow'>): number {
+    const { algorithm, parameters, block, shadow, alerts } = counter;
     const duration = block ? block.duration : -1;
     const denials = shadow ? DENIALS.shadow : this.cachesDenials ? DENIALS.cached : DENIALS.deny;
     const { rules } = this;
     for (let index = 0; index < rules.length; index += 1) {
       const rule = rules[index]!;
       const isSame = rule.parameters === parameters && rule.algorithm === algorithm;
-      if (
-        isSame &&
-        rule.block === duration &&
-        rule.denials === denials &&
-        rule.alerts?.levels === alerts?.levels
-      )
-        return index + 1;
+      const deniesAlike = rule.block === duration && rule.denials === denials;
+      if (isSame && deniesAlike && rule.alerts?.levels === alerts?.levels) return index + 1;
     }
     return this.rules.push({ algorithm, parameters, block: duration, denials, alerts });
   }
@@ -267,10 +245,6 @@ const encoded = new WeakMap<Parameters, string>();
 
 /** Encodes parameters as JSON, in the order in which the Lua functions take them. */
 function encode(algorithm: Algorithm, parameters: Parameters): string {
-  let text = encoded.get(parameters);
-  if (text === undefined) {
-    text = JSON.stringify(algorithm.parameters.map((name) => parameters[name]!));
-    encoded.set(parameters, text);
-  }
-  return text;
+  const values = (): string => JSON.stringify(algorithm.parameters.map((name) => parameters[name]!));
+  return entryOf(encoded, parameters, values);
 }
