@@ -1,13 +1,10 @@
-import type { Algorithm } from '../contracts/algorithm.js';
 import { toMicroseconds } from '../contracts/clock.js';
 import type { Decision } from '../contracts/decision.js';
-import type { Adjustment, DecideOptions, Hit, Store } from '../contracts/store.js';
+import type { Adjustment, DecideOptions, Hit, HitResult, Store } from '../contracts/store.js';
 import type { BaseStore } from '../contracts/base-store.js';
 import type { MaybePromise } from '../contracts/thenable.js';
 import type { CompiledRule, RuleHit } from '../rules/compiled-rule.js';
 import type { KeyedRule } from '../rules/keyed-rule.js';
-import { compileRule } from '../rules/compile-rule.js';
-import type { AnyRule } from '../rules/rule.js';
 import { Keys } from '../rules/keys.js';
 import type { Adjusts } from './abandoned-requests.js';
 import { isPaid, DecidedHit, decisionOf, refundsOf } from './decision.js';
@@ -35,8 +32,6 @@ export class Engine {
   private opening: Promise<Waits> | undefined;
   private fallback: BaseStore | undefined;
   private isEnding = false;
-  /** One rule for each algorithm in use. */
-  private readonly samples = new Map<Algorithm, KeyedRule>();
   private closing: Promise<void> | undefined;
   /** Events of this limiter, for logs and metrics. */
   readonly events = new RateLimitEvents();
@@ -87,11 +82,11 @@ export class Engine {
     const { dryRun = false } = options;
     for (const { wait } of hits)
       if (wait && !dryRun) return this.decideLater(hits, waitOf(hits, wait), context);
-    if (this.events.followsDecisions && !dryRun) return this.decideAndEmit(hits, options, context);
+    const since = this.events.followsDecisions && !dryRun ? performance.now() : undefined;
     const results = this.store.decide(hits, options);
     return results instanceof Promise
-      ? results.then((found) => decisionOf(hits, found, dryRun))
-      : decisionOf(hits, results, dryRun);
+      ? results.then((found) => this.decided(hits, found, dryRun, since, context))
+      : this.decided(hits, results, dryRun, since, context);
   }
 
   /**
@@ -100,11 +95,10 @@ export class Engine {
    * @throws the signal's reason if it aborts
    */
   async decideWaiting(hits: readonly RuleHit[], wait: Wait, context?: unknown): Promise<Decision> {
-    const startedAt = performance.now();
+    const since = this.events.followsDecisions ? performance.now() : undefined;
     const { room } = this.waits ?? (await this.openWaits());
-    const decided = await room.decide(hits, wait);
-    const decision = decisionOf(decided.hits, decided.results, false);
-    return this.events.followsDecisions ? this.emitted(decided.hits, decision, startedAt, context) : decision;
+    const { hits: last, results } = await room.decide(hits, wait);
+    return this.decided(last, results, false, since, context);
   }
 
   /** Decides hits of rules that wait: at once with a delay if all rules can delay requests, else when they may pass. */
@@ -125,9 +119,7 @@ export class Engine {
     return (await this.store.adjust(refunds)).includes(true);
   }
 
-  /**
-   * Returns the permits that a decision holds, and renews their leases until they are released.
-   */
+  /** Returns the permits that a decision holds, and renews their leases until they are released. */
   permit(decision: Decision): Permit {
     const { signal, end } = this.held(decision);
     return new Permit(decision, signal, async () => {
@@ -146,11 +138,8 @@ export class Engine {
     const isHeld = (hit: Hit): boolean => hit.lease !== undefined && isPaid(hit);
     const held = DecidedHit.chargeOf(decision)?.take('renew', isHeld) ?? [];
     const lost = new AbortController();
-    if (held.length > 0)
-      this.withLeases(
-        (leases) => leases.hold(held, lost, isBounded),
-        () => lost.abort(),
-      );
+    const hold = (leases: Leases<Adjustment>): void => leases.hold(held, lost, isBounded);
+    if (held.length > 0) this.withLeases(hold, () => lost.abort());
     const end = (): Adjustment[] => {
       this.withLeases((leases) => leases.drop(held));
       this.events.refunded(() => DecidedHit.hitsOf(decision, held), decision);
@@ -181,26 +170,18 @@ export class Engine {
     await (this.waits ?? (await this.openWaits())).abandon(hits, refunds);
   }
 
-  /**
-   * Returns a rule, with its trial limit, that builds hits for any subject.
-   */
+  /** Returns a rule, with its trial limit, that builds hits for any subject. */
   keyed(rule: CompiledRule, owner?: string, counter?: string): KeyedRule {
     const keyed = this.keys.keyed(rule, owner, counter);
     if (rule.maxWaitMs || rule.algorithm.leases) this.openWaits().catch(() => undefined); // ready() rejects.
-    for (const { algorithm } of [rule, ...(rule.trial ? [rule.trial] : [])]) {
-      if (!this.samples.has(algorithm)) this.samples.set(algorithm, keyed);
-    }
+    this.pipeline?.sample(rule, keyed);
     return keyed;
   }
 
   /** Waits until every server of the store has decided once with the algorithms in use, or has failed. */
   async ready(): Promise<void> {
-    const trial = (subject: string): readonly RuleHit[] =>
-      [...new Set(this.samples.values())].flatMap((rule) => rule.hits(subject));
-    if (this.pipeline) this.keyed(compileRule(TRIAL)); // Adds its algorithm to the trial of the store.
     await this.opening;
-    await this.base.shared?.ready(trial);
-    void this.pipeline?.instances.beat();
+    await this.pipeline?.ready();
   }
 
   /** Refunds prefetched permits, and stops renewals and heartbeats. It does not close the store. */
@@ -208,17 +189,13 @@ export class Engine {
     return (this.closing ??= this.closeAll());
   }
 
-  /**
-   * Ends the waits for permits: each request is decided once more, and later ones do not wait.
-   */
+  /** Ends the waits for permits: each request is decided once more, and later ones do not wait. */
   async endWaits(): Promise<void> {
     this.isEnding = true;
     await this.waits?.room.close();
   }
 
-  /**
-   * Lets waiting requests follow the limits that their rules have now.
-   */
+  /** Lets waiting requests follow the limits that their rules have now. */
   rulesChanged(): void {
     this.pipeline?.rulesChanged();
     this.waits?.room.rulesChanged();
@@ -253,26 +230,20 @@ export class Engine {
     await this.pipeline?.close();
   }
 
-  private decideAndEmit(
+  /** @param since when the request arrived, if its decision has listeners */
+  private decided(
     hits: readonly RuleHit[],
-    options: DecideOptions,
+    results: readonly HitResult[],
+    isDryRun: boolean,
+    since: number | undefined,
     context: unknown,
-  ): MaybePromise<Decision> {
-    const startedAt = performance.now();
-    const results = this.store.decide(hits, options);
-    return results instanceof Promise
-      ? results.then((found) => this.emitted(hits, decisionOf(hits, found, false), startedAt, context))
-      : this.emitted(hits, decisionOf(hits, results, false), startedAt, context);
-  }
-
-  private emitted(hits: readonly RuleHit[], decision: Decision, since: number, context: unknown): Decision {
-    this.events.decided(hits, { decision, durationMs: performance.now() - since, context });
+  ): Decision {
+    const decision = decisionOf(hits, results, isDryRun);
+    if (since !== undefined)
+      this.events.decided(hits, { decision, durationMs: performance.now() - since, context });
     return decision;
   }
 }
-
-/** A rule for the trial of the store at start: those of programs are not known before their first use. */
-const TRIAL: AnyRule = { name: 'ready', algorithm: 'gcra', limit: 1000, window: '1s' };
 
 /** The request is decided without waiting. */
 const NOW: DecideOptions = {};

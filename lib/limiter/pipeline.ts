@@ -1,3 +1,4 @@
+import type { Algorithm } from '../contracts/algorithm.js';
 import type { Store } from '../contracts/store.js';
 import type { SharedStore } from '../contracts/base-store.js';
 import { DenyCache } from '../layers/deny-cache/deny-cache.js';
@@ -5,11 +6,17 @@ import { FallbackLayer } from '../layers/fallback/fallback.js';
 import { Instances } from '../layers/fallback/instances.js';
 import { LocalLimits } from '../layers/fallback/local-limits.js';
 import { PrefetchLayer } from '../layers/prefetch/prefetch.js';
-import type { RuleHit } from '../rules/compiled-rule.js';
+import { compileRule } from '../rules/compile-rule.js';
+import type { CompiledRule, RuleHit } from '../rules/compiled-rule.js';
+import type { KeyedRule } from '../rules/keyed-rule.js';
 import type { Keys } from '../rules/keys.js';
+import type { AnyRule } from '../rules/rule.js';
 import type { RateLimitEvents } from './events.js';
 import type { EngineOptions } from './rate-limiter.options.js';
 import { ServerStates } from './server-state.js';
+
+/** A rule for the trial of the servers at start: those of programs are not known before their first use. */
+const TRIAL: AnyRule = { name: 'ready', algorithm: 'gcra', limit: 1000, window: '1s' };
 
 /** A store that processes share inside its layers, with the heartbeats of this process and the reports of the servers. */
 export class Pipeline {
@@ -17,6 +24,8 @@ export class Pipeline {
   readonly store: Store<RuleHit>;
   readonly instances: Instances;
   private readonly prefetch: PrefetchLayer;
+  /** One rule for each algorithm in use. */
+  private readonly samples = new Map<Algorithm, KeyedRule>();
   private readonly ends: readonly ((() => void) | undefined)[];
 
   /** @param changed called when a server becomes unavailable, or available again */
@@ -29,8 +38,8 @@ export class Pipeline {
       openFallback,
       denyCache = true,
     }: EngineOptions,
-    shared: SharedStore,
-    keys: Keys,
+    private readonly shared: SharedStore,
+    private readonly keys: Keys,
     events: RateLimitEvents,
     changed: () => void,
   ) {
@@ -57,6 +66,23 @@ export class Pipeline {
       shared.watchHeartbeats?.({ lostData: (server) => events.dataLost(server) }),
     ];
     this.instances.start();
+  }
+
+  /** Adds the algorithms of a rule, and of its trial limit, to the trial of the servers. */
+  sample(rule: CompiledRule, keyed: KeyedRule): void {
+    for (const { algorithm } of [rule, ...(rule.trial ? [rule.trial] : [])]) {
+      if (!this.samples.has(algorithm)) this.samples.set(algorithm, keyed);
+    }
+  }
+
+  /** Waits until every server has decided once with the algorithms in use, or has failed. */
+  async ready(): Promise<void> {
+    const trial = compileRule(TRIAL);
+    this.sample(trial, this.keys.keyed(trial));
+    await this.shared.ready((subject) =>
+      [...new Set(this.samples.values())].flatMap((rule) => rule.hits(subject)),
+    );
+    void this.instances.beat();
   }
 
   rulesChanged(): void {

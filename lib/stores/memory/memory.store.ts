@@ -1,4 +1,4 @@
-import type { Allowed, Denied, MaxWait, Next } from '../../contracts/algorithm.js';
+import type { Allowed, Denied, Next } from '../../contracts/algorithm.js';
 import { type Clock, setBack } from '../../contracts/clock.js';
 import { CLOCK, FROM_ONE, readOptions } from '../../contracts/options.js';
 import {
@@ -16,8 +16,9 @@ import {
   blockedFor,
   nextOf,
   nextOfPeek,
-  stepOfBlocked,
-  withBlock,
+  reportCrossed,
+  stepOf,
+  stepOrBlock,
   type BlockableStep,
   type BlockState,
 } from './steps.js';
@@ -86,10 +87,10 @@ export class MemoryStore implements BaseStore {
     const now = this.now();
     if (hits.length === 1) {
       const hit = hits[0]!;
-      const step = this.stepOrBlock(hit, now, options);
+      const step = stepOrBlock(this.entries, hit, now, options);
       return [this.settle(hit, step, !step.allowed && !hit.shadow, now, options)];
     }
-    const steps = hits.map((hit) => this.stepOrBlock(hit, now, options));
+    const steps = hits.map((hit) => stepOrBlock(this.entries, hit, now, options));
     const isRefused = isDenied(hits, steps);
     return hits.map((hit, index) => this.settle(hit, steps[index]!, isRefused, now, options));
   }
@@ -176,30 +177,6 @@ export class MemoryStore implements BaseStore {
     return expiresAt + this.slack <= this.now();
   }
 
-  private reportGrants(leases: readonly string[]): void {
-    for (const follower of this.grantFollowers) for (const lease of leases) follower.came(lease);
-  }
-
-  private step(hit: Counter, now: number, cost: number, maxWait?: MaxWait, lease?: string) {
-    const { algorithm, parameters } = hit;
-    return algorithm.step(this.entries.get(hit), now, cost, parameters, maxWait, lease);
-  }
-
-  /** Decides a hit, with the block of its subject. A denial starts a block, unless the cost can never fit. */
-  private stepOrBlock(hit: Hit, now: number, { maxWait = 0, prefetch }: DecideOptions): BlockableStep {
-    const { block, lease } = hit;
-    const mayWait = hit.waits ? 1 : maxWait;
-    const cost = prefetch?.permits ?? hit.cost;
-    if (!block) return this.step(hit, now, cost, mayWait, lease);
-    const left = blockedFor(this.entries.get(block) as BlockState | undefined, now);
-    if (left > 0) {
-      const step = this.step(hit, now, hit.cost, mayWait, lease);
-      const { resetAfter } = step.allowed ? this.step(hit, now, 0) : step;
-      return stepOfBlocked(step, resetAfter, left);
-    }
-    return withBlock(this.step(hit, now, cost, mayWait, lease), block.duration);
-  }
-
   /** Stores what a decided hit changes, and returns its result. */
   private settle(
     hit: Hit,
@@ -209,7 +186,7 @@ export class MemoryStore implements BaseStore {
     { dryRun = false, peek = false }: DecideOptions,
   ): HitResult {
     const isUncharged = checked.allowed && (isRefused || (dryRun && !peek));
-    const step: BlockableStep = isUncharged ? this.step(hit, now, 0) : checked;
+    const step: BlockableStep = isUncharged ? stepOf(this.entries, hit, now, 0) : checked;
     let nextAfter: number | null = null;
     if (!isUncharged && step.allowed && dryRun) nextAfter = nextOfPeek(hit, step, now);
     else if (!isUncharged && !dryRun && hit.cost > 0) {
@@ -231,11 +208,15 @@ export class MemoryStore implements BaseStore {
   private charge(hit: Hit, step: Allowed<unknown>, now: number): number | null {
     this.keep(hit, step, now);
     if (hit.alerts) reportCrossed(this.entries, hit, step, now);
-    return step.remaining === 0 && !hit.algorithm.leases ? this.step(hit, now, 1).retryAfter : null;
+    return step.remaining === 0 && !hit.algorithm.leases
+      ? stepOf(this.entries, hit, now, 1).retryAfter
+      : null;
   }
 
   private keepDenied(hit: Hit, step: BlockableStep & Denied, now: number): void {
-    this.beginBlock(hit, step, now);
+    const { block } = hit;
+    const begins = block && block.duration > 0 && !step.isBlocked && step.retryAfter !== null;
+    if (begins) this.blockFor(block, block.duration, now);
     if (step.asked) this.keep(hit, step.asked, now);
   }
 
@@ -248,19 +229,15 @@ export class MemoryStore implements BaseStore {
     }
     const state = algorithm.isAhead && this.entries.get(hit);
     if (state === undefined || !algorithm.isAhead!(state, now, parameters)) return;
-    const step = this.step(hit, now, 0);
+    const step = stepOf(this.entries, hit, now, 0);
     if (step.allowed) this.keep(hit, step, now);
   }
 
   private keep(counter: Counter, next: Next<unknown>, now: number): void {
     const { state, expiresAfter, granted } = next;
     this.entries.set(counter, state, now + expiresAfter, counter.algorithm.sizeOf?.(state) ?? 1);
-    if (granted) this.reportGrants(granted);
-  }
-
-  private beginBlock({ block }: Hit, step: BlockableStep, now: number): void {
-    if (!block || block.duration === 0 || step.isBlocked || step.retryAfter === null) return;
-    this.blockFor(block, block.duration, now);
+    if (granted)
+      for (const follower of this.grantFollowers) for (const lease of granted) follower.came(lease);
   }
 
   private blockFor(block: StateKey, duration: number, now: number): void {
@@ -269,21 +246,3 @@ export class MemoryStore implements BaseStore {
 }
 
 type Changeable<Type> = { -readonly [Field in keyof Type]: Type[Field] };
-
-/** Reports the thresholds that a charge has crossed, as alerts.lua does. */
-function reportCrossed(
-  entries: Entries,
-  { key, alerts, cost }: Counter & { readonly cost: number },
-  { remaining = 0, resetAfter = 0 }: { readonly remaining?: number; readonly resetAfter?: number },
-  now: number,
-): void {
-  for (const [index, given] of alerts!.levels.entries()) {
-    const level = given < 0 ? cost - 1 : given;
-    if (remaining > level || remaining + cost <= level) continue;
-    const reported = { key: `${key}:alert:${given}` };
-    if (Number(entries.get(reported) ?? 0) > now) continue;
-    const until = now + (alerts!.keptFor || resetAfter);
-    entries.set(reported, until, until, 1);
-    alerts!.crossed(index, remaining);
-  }
-}
