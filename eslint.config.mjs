@@ -78,11 +78,6 @@ export default defineConfig(
     },
   },
   {
-    // To be divided.
-    files: ['lib/limiter/engine.ts', 'lib/stores/memory/memory.store.ts'],
-    rules: { 'max-lines': ['error', 290] },
-  },
-  {
     files: ['lib/**/*.ts'],
     // The page of the dashboard runs in a browser.
     ignores: ['**/*.spec.ts', 'lib/contracts/timer.ts', 'lib/dashboard/page/*.ts'],
