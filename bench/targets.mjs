@@ -17,7 +17,7 @@ const KEYS = asked.quick ? 1_000 : 10_000;
 
 const LOG = { algorithm: 'sliding-window-log', limit: 1_000, window: rulesOf(1, 1_000)[0].window };
 const DENIED = { limit: 1, allowed: false, passes: 3 };
-const MEMORY = { limit: 1_000_000_000, lanes: 1, every: 61 };
+const MEMORY = { limit: 90_000_000, lanes: 1, every: 61 };
 
 const OURS = onRedis('ours', {});
 const PEER = onRedis('flexible', {});
