@@ -1,5 +1,4 @@
-// The limiters that are compared in memory: functions like those of contestants.mjs, without a server. Each has a process
-// of its own, which ends with it.
+// The limiters that are compared in memory: functions like those of contestants.mjs, without a server.
 import { ThrottlerStorageService } from '@nestjs/throttler';
 import { MemoryStore as ExpressStore } from 'express-rate-limit';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
@@ -21,6 +20,10 @@ function withRule(own) {
     return {
       ask: (subject) => limiter.consume(rule, subject),
       isAllowed: ({ allowed }) => allowed,
+      async close() {
+        await limiter.close();
+        await store.close();
+      },
     };
   };
 }
@@ -41,12 +44,17 @@ export async function bareMap({ limit }) {
   };
 }
 
-/** rate-limiter-flexible in memory. */
-export async function flexible({ limit }) {
+/**
+ * rate-limiter-flexible in memory. It has a timer per key, which would keep its memory during the next contestant.
+ */
+export async function flexible({ limit, subjects }) {
   const limiter = new RateLimiterMemory({ points: limit, duration: WINDOW_MS / 1000 });
   return {
     ask: (subject) => limiter.consume(subject),
     isAllowed: () => true, // It throws the result of a denied request.
+    async close() {
+      for (const subject of subjects) await limiter.delete(subject);
+    },
   };
 }
 
@@ -56,6 +64,7 @@ export async function throttler({ limit }) {
   return {
     ask: (subject) => storage.increment(subject, WINDOW_MS, limit, WINDOW_MS, 'default'),
     isAllowed: ({ isBlocked }) => !isBlocked,
+    close: () => storage.onApplicationShutdown(),
   };
 }
 
@@ -66,5 +75,6 @@ export async function expressRateLimit({ limit }) {
   return {
     ask: (subject) => store.increment(subject),
     isAllowed: ({ totalHits }) => totalHits <= limit,
+    close: () => store.shutdown(),
   };
 }
