@@ -95,10 +95,10 @@ export class Engine {
    * @throws the signal's reason if it aborts
    */
   async decideWaiting(hits: readonly RuleHit[], wait: Wait, context?: unknown): Promise<Decision> {
-    const since = this.events.followsDecisions ? performance.now() : undefined;
+    const startedAt = performance.now();
     const { room } = this.waits ?? (await this.openWaits());
     const { hits: last, results } = await room.decide(hits, wait);
-    return this.decided(last, results, false, since, context);
+    return this.decided(last, results, false, this.events.followsDecisions ? startedAt : undefined, context);
   }
 
   /** Decides hits of rules that wait: at once with a delay if all rules can delay requests, else when they may pass. */

@@ -64,4 +64,18 @@ describe('requests that wait in acquire', () => {
     expect([await first, await next]).toMatchObject([{ allowed: true }, { allowed: true }]);
     await limiter.close();
   });
+
+  it('are reported to a listener that was added while they waited', async () => {
+    const { limiter, store, report } = openLimiter();
+    await limiter.consume(slow, 'ann');
+    const first = limiter.acquire(slow, 'ann');
+    await settle();
+    const seen: unknown[] = [];
+    limiter.events.on('decision', ({ decision }) => seen.push(decision));
+    store.isGone = true;
+    report(GONE);
+    const decision = await first;
+    expect(seen).toEqual([decision]);
+    await limiter.close();
+  });
 });
