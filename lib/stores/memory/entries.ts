@@ -1,4 +1,6 @@
+import { setBack, type Clock } from '../../contracts/clock.js';
 import { LruEntry, LruMap } from '../../contracts/lru-map.js';
+import type { Adjustment } from '../../contracts/store.js';
 import { every, type Timer } from '../../contracts/timer.js';
 
 /** A state in the map. */
@@ -137,6 +139,29 @@ function release(entry: Entry): number {
   return entry.expiresAt;
 }
 
+/** Milliseconds in which evictions are reported once. */
+const REPORT_EVERY_MS = 3_600_000;
+
+/** Reports evictions of states that have not expired. */
+export class Evictions {
+  /** Receives the maximum size of the store. */
+  full: ((maxKeys: number) => void) | undefined;
+  private reportedAt = -Infinity;
+
+  constructor(
+    private readonly maxKeys: number,
+    private readonly stopwatch: Clock,
+  ) {}
+
+  report(): void {
+    if (!this.full) return;
+    const now = this.stopwatch();
+    if (now - this.reportedAt < REPORT_EVERY_MS) return;
+    this.reportedAt = now;
+    this.full(this.maxKeys);
+  }
+}
+
 /** A counter's last reset, and the instant of the first charge after it; in microseconds since the epoch. */
 interface Reset {
   readonly at: number;
@@ -163,6 +188,11 @@ export class Resets {
     const chargesFrom = (last?.at === at ? last.chargesFrom : at) + 1;
     const keptUntil = Math.max(expiresAt, this.entries.delete(reset.key) ?? 0);
     this.entries.set(reset, { at, chargesFrom } satisfies Reset, keptUntil, 1);
+  }
+
+  /** Whether a charge can no longer be refunded, since it was made before the clock was set back, or before a reset. */
+  isCleared({ key, chargedAt }: Pick<Adjustment, 'key' | 'chargedAt'>, now: number): boolean {
+    return setBack(chargedAt, now) > 0 || chargedAt < this.chargesFrom(key);
   }
 
   /** Returns the instant of the first charge after a counter's last reset; 0 if no earlier charge can be refunded. */

@@ -1,4 +1,4 @@
-import type { Allowed, Denied, Next } from '../../contracts/algorithm.js';
+import type { Allowed, Denied, MaxWait, Next } from '../../contracts/algorithm.js';
 import { type Clock, setBack } from '../../contracts/clock.js';
 import { CLOCK, FROM_ONE, readOptions } from '../../contracts/options.js';
 import {
@@ -11,14 +11,14 @@ import {
   type HitResult,
 } from '../../contracts/store.js';
 import type { BaseStore, GrantFollower } from '../../contracts/base-store.js';
-import { Entries, Resets, type StateKey } from './entries.js';
+import { Entries, Evictions, Resets, type StateKey } from './entries.js';
 import {
   blockedFor,
   nextOf,
   nextOfPeek,
   reportCrossed,
-  stepOf,
-  stepOrBlock,
+  stepOfBlocked,
+  withBlock,
   type BlockableStep,
   type BlockState,
 } from './steps.js';
@@ -43,9 +43,6 @@ const OPTIONS = { clock: CLOCK, maxKeys: FROM_ONE };
 /** How much longer states are kept with an injected clock, which may step back further than the system's clock. */
 const SLACK = 3600e6;
 
-/** Milliseconds in which evictions are reported once. */
-const REPORT_EVERY_MS = 3_600_000;
-
 /**
  * Stores the state in the memory of this process. It decides like Redis, and loses all state at a restart.
  *
@@ -58,11 +55,10 @@ export class MemoryStore implements BaseStore {
   readonly clock: Clock;
   readonly stopwatch: Clock;
   private readonly entries: Entries;
+  private readonly evictions: Evictions;
   private readonly slack: number;
   private readonly resets: Resets;
   private readonly grantFollowers = new Set<GrantFollower>();
-  private reportFull: ((maxKeys: number) => void) | undefined;
-  private reportedAt = -Infinity;
 
   /** @throws RateLimitConfigError if an option is invalid */
   constructor(options?: MemoryStoreOptions) {
@@ -70,11 +66,11 @@ export class MemoryStore implements BaseStore {
     this.clock = clock ?? Date.now;
     this.stopwatch = clock ?? (() => performance.now());
     this.slack = clock ? SLACK : 0;
-    this.entries = new Entries(
-      maxKeys,
-      (expiresAt) => this.isOver(expiresAt),
-      (expiresAt) => this.noteEviction(expiresAt, maxKeys),
-    );
+    this.evictions = new Evictions(maxKeys, this.stopwatch);
+    const isOver = (expiresAt: number): boolean => this.isOver(expiresAt);
+    this.entries = new Entries(maxKeys, isOver, (expiresAt) => {
+      if (expiresAt > this.now()) this.evictions.report();
+    });
     this.resets = new Resets(this.entries);
   }
 
@@ -87,10 +83,10 @@ export class MemoryStore implements BaseStore {
     const now = this.now();
     if (hits.length === 1) {
       const hit = hits[0]!;
-      const step = stepOrBlock(this.entries, hit, now, options);
+      const step = this.stepOrBlock(hit, now, options);
       return [this.settle(hit, step, !step.allowed && !hit.shadow, now, options)];
     }
-    const steps = hits.map((hit) => stepOrBlock(this.entries, hit, now, options));
+    const steps = hits.map((hit) => this.stepOrBlock(hit, now, options));
     const isRefused = isDenied(hits, steps);
     return hits.map((hit, index) => this.settle(hit, steps[index]!, isRefused, now, options));
   }
@@ -100,7 +96,7 @@ export class MemoryStore implements BaseStore {
     return adjustments.map((adjustment) => {
       const state = this.entries.get(adjustment);
       if (state === undefined && adjustment.kind !== 'charge') return false;
-      if (endsWithReset(adjustment) && this.isCleared(adjustment, now)) return false;
+      if (endsWithReset(adjustment) && this.resets.isCleared(adjustment, now)) return false;
       const next = nextOf(adjustment, state, now);
       if (next) this.keep(adjustment, next, now);
       if (next?.remaining === undefined) return next !== undefined;
@@ -108,11 +104,6 @@ export class MemoryStore implements BaseStore {
       if (adjustment.alerts) reportCrossed(this.entries, adjustment, next, now);
       return true;
     });
-  }
-
-  /** Whether a charge can no longer be refunded, since it was made before the clock was set back, or before a reset. */
-  private isCleared({ key, chargedAt }: Adjustment, now: number): boolean {
-    return setBack(chargedAt, now) > 0 || chargedAt < this.resets.chargesFrom(key);
   }
 
   async block({ block }: Counter, duration: number): Promise<void> {
@@ -147,25 +138,13 @@ export class MemoryStore implements BaseStore {
     return () => this.grantFollowers.delete(follower);
   }
 
-  /**
-   * Calls back when a state is evicted that has not expired, at most once an hour.
-   *
-   * @internal
-   */
+  /** @internal Calls back when a state is evicted that has not expired, at most once an hour. */
   watchFull(full: (maxKeys: number) => void): void {
-    this.reportFull = full;
+    this.evictions.full = full;
   }
 
   async close(): Promise<void> {
     this.entries.clear();
-  }
-
-  private noteEviction(expiresAt: number, maxKeys: number): void {
-    if (!this.reportFull || expiresAt <= this.now()) return;
-    const now = this.stopwatch();
-    if (now - this.reportedAt < REPORT_EVERY_MS) return;
-    this.reportedAt = now;
-    this.reportFull(maxKeys);
   }
 
   /** Microseconds since the epoch. */
@@ -177,6 +156,26 @@ export class MemoryStore implements BaseStore {
     return expiresAt + this.slack <= this.now();
   }
 
+  private step(hit: Counter, now: number, cost: number, maxWait?: MaxWait, lease?: string) {
+    const { algorithm, parameters } = hit;
+    return algorithm.step(this.entries.get(hit), now, cost, parameters, maxWait, lease);
+  }
+
+  /** Decides a hit, with the block of its subject. A denial starts a block, unless the cost can never fit. */
+  private stepOrBlock(hit: Hit, now: number, { maxWait = 0, prefetch }: DecideOptions): BlockableStep {
+    const { block, lease } = hit;
+    const mayWait = hit.waits ? 1 : maxWait;
+    const cost = prefetch?.permits ?? hit.cost;
+    if (!block) return this.step(hit, now, cost, mayWait, lease);
+    const left = blockedFor(this.entries.get(block) as BlockState | undefined, now);
+    if (left > 0) {
+      const step = this.step(hit, now, hit.cost, mayWait, lease);
+      const { resetAfter } = step.allowed ? this.step(hit, now, 0) : step;
+      return stepOfBlocked(step, resetAfter, left);
+    }
+    return withBlock(this.step(hit, now, cost, mayWait, lease), block.duration);
+  }
+
   /** Stores what a decided hit changes, and returns its result. */
   private settle(
     hit: Hit,
@@ -186,7 +185,7 @@ export class MemoryStore implements BaseStore {
     { dryRun = false, peek = false }: DecideOptions,
   ): HitResult {
     const isUncharged = checked.allowed && (isRefused || (dryRun && !peek));
-    const step: BlockableStep = isUncharged ? stepOf(this.entries, hit, now, 0) : checked;
+    const step: BlockableStep = isUncharged ? this.step(hit, now, 0) : checked;
     let nextAfter: number | null = null;
     if (!isUncharged && step.allowed && dryRun) nextAfter = nextOfPeek(hit, step, now);
     else if (!isUncharged && !dryRun && hit.cost > 0) {
@@ -208,9 +207,7 @@ export class MemoryStore implements BaseStore {
   private charge(hit: Hit, step: Allowed<unknown>, now: number): number | null {
     this.keep(hit, step, now);
     if (hit.alerts) reportCrossed(this.entries, hit, step, now);
-    return step.remaining === 0 && !hit.algorithm.leases
-      ? stepOf(this.entries, hit, now, 1).retryAfter
-      : null;
+    return step.remaining === 0 && !hit.algorithm.leases ? this.step(hit, now, 1).retryAfter : null;
   }
 
   private keepDenied(hit: Hit, step: BlockableStep & Denied, now: number): void {
@@ -229,7 +226,7 @@ export class MemoryStore implements BaseStore {
     }
     const state = algorithm.isAhead && this.entries.get(hit);
     if (state === undefined || !algorithm.isAhead!(state, now, parameters)) return;
-    const step = stepOf(this.entries, hit, now, 0);
+    const step = this.step(hit, now, 0);
     if (step.allowed) this.keep(hit, step, now);
   }
 

@@ -1,6 +1,6 @@
-import type { Allowed, Denied, MaxWait, Next, Step } from '../../contracts/algorithm.js';
+import type { Allowed, Denied, Next, Step } from '../../contracts/algorithm.js';
 import { setBack } from '../../contracts/clock.js';
-import type { Adjustment, Counter, DecideOptions, Hit } from '../../contracts/store.js';
+import type { Adjustment, Counter, Hit } from '../../contracts/store.js';
 import type { Entries } from './entries.js';
 
 /** A denial of a blocked subject: for how many microseconds, and whether it was blocked before. */
@@ -20,41 +20,8 @@ export function blockedFor(block: BlockState | undefined, now: number): number {
   return block ? Math.max(0, block.until - setBack(block.written, now) - now) : 0;
 }
 
-/** Returns the step of an algorithm on a counter. */
-export function stepOf(
-  entries: Entries,
-  counter: Counter,
-  now: number,
-  cost: number,
-  maxWait?: MaxWait,
-  lease?: string,
-): Step<unknown> {
-  const { algorithm, parameters } = counter;
-  return algorithm.step(entries.get(counter), now, cost, parameters, maxWait, lease);
-}
-
-/** Decides a hit, with the block of its subject. A denial starts a block, unless the cost can never fit. */
-export function stepOrBlock(
-  entries: Entries,
-  hit: Hit,
-  now: number,
-  { maxWait = 0, prefetch }: DecideOptions,
-): BlockableStep {
-  const { block, lease } = hit;
-  const mayWait = hit.waits ? 1 : maxWait;
-  const cost = prefetch?.permits ?? hit.cost;
-  if (!block) return stepOf(entries, hit, now, cost, mayWait, lease);
-  const left = blockedFor(entries.get(block) as BlockState | undefined, now);
-  if (left > 0) {
-    const step = stepOf(entries, hit, now, hit.cost, mayWait, lease);
-    const { resetAfter } = step.allowed ? stepOf(entries, hit, now, 0) : step;
-    return stepOfBlocked(step, resetAfter, left);
-  }
-  return withBlock(stepOf(entries, hit, now, cost, mayWait, lease), block.duration);
-}
-
 /** Returns the step of a rule that blocks: a denial starts the block, unless the cost can never fit. */
-function withBlock(step: Step<unknown>, duration: number): BlockableStep {
+export function withBlock(step: Step<unknown>, duration: number): BlockableStep {
   if (step.allowed || step.retryAfter === null || duration === 0) return step;
   return blocked(Math.max(step.retryAfter, duration), duration, step.resetAfter);
 }
@@ -65,7 +32,11 @@ function withBlock(step: Step<unknown>, duration: number): BlockableStep {
  *
  * @param left microseconds until the block ends
  */
-function stepOfBlocked({ retryAfter }: Step<unknown>, resetAfter: number, left: number): BlockableStep {
+export function stepOfBlocked(
+  { retryAfter }: Step<unknown>,
+  resetAfter: number,
+  left: number,
+): BlockableStep {
   const retry = retryAfter === null ? null : Math.max(left, retryAfter);
   return { ...blocked(retry, left, resetAfter), isBlocked: true };
 }

@@ -1,5 +1,4 @@
 import type { Algorithm, Parameters } from '../../../contracts/algorithm.js';
-import { entryOf } from '../../../contracts/entry-of.js';
 import type { ScriptName } from './script.js';
 import {
   endsWithReset,
@@ -117,10 +116,10 @@ export class Call {
 
   get argv(): readonly (string | number)[] {
     const { positions, keys, arguments: args } = this;
-    const rules = this.rules.map(
-      ({ algorithm, parameters, block, denials, alerts }) =>
-        `["${algorithm.name}",${block},${denials},${encode(algorithm, parameters)}${levelsIn(alerts)}]`,
-    );
+    const rules = this.rules.map(({ algorithm, parameters, block, denials, alerts }) => {
+      const levels = alerts ? `,${JSON.stringify([alerts.keptFor, ...alerts.levels])}` : '';
+      return `["${algorithm.name}",${block},${denials},${encode(algorithm, parameters)}${levels}]`;
+    });
     const argv = [this.now ?? '', `[${rules.join(',')}]`];
     // decide.lua knows the arguments of one hit of cost 1.
     if (this.main === 'decide' && keys.length === 1 && args.join() === '1,1,1,1') return argv;
@@ -236,15 +235,13 @@ export class Call {
   }
 }
 
-/** Encodes thresholds as a further part of a rule. */
-function levelsIn(alerts: Alerts | undefined): string {
-  return alerts ? `,${JSON.stringify([alerts.keptFor, ...alerts.levels])}` : '';
-}
-
 const encoded = new WeakMap<Parameters, string>();
 
 /** Encodes parameters as JSON, in the order in which the Lua functions take them. */
 function encode(algorithm: Algorithm, parameters: Parameters): string {
-  const values = (): string => JSON.stringify(algorithm.parameters.map((name) => parameters[name]!));
-  return entryOf(encoded, parameters, values);
+  const known = encoded.get(parameters);
+  if (known !== undefined) return known;
+  const text = JSON.stringify(algorithm.parameters.map((name) => parameters[name]!));
+  encoded.set(parameters, text);
+  return text;
 }
