@@ -84,10 +84,10 @@ export class Engine {
       if (wait && !dryRun) return this.decideLater(hits, waitOf(hits, wait), context);
     const since = this.events.followsDecisions && !dryRun ? performance.now() : undefined;
     const results = this.store.decide(hits, options);
-    if (since === undefined && !(results instanceof Promise)) return decisionOf(hits, results, dryRun);
-    return results instanceof Promise
-      ? results.then((found) => this.decided(hits, found, dryRun, since, context))
-      : this.decided(hits, results, dryRun, since, context);
+    if (results instanceof Promise)
+      return results.then((found) => this.decided(hits, found, dryRun, since, context));
+    if (since === undefined) return decisionOf(hits, results, dryRun);
+    return this.decided(hits, results, dryRun, since, context);
   }
 
   /**

@@ -168,7 +168,7 @@ export class RateLimitEvents<Context = unknown> {
     return isFirst;
   }
 
-  /** @internal */
+  /** @internal A request that was denied without being counted has no hits. */
   decided(hits: readonly RuleHit[], event: Omit<DecisionEvent<Context>, 'subjects'>): void {
     this.observer?.decided(hits, event);
     const { decision } = this.listeners;
