@@ -1,6 +1,6 @@
 // Starts Redis Clusters for benchmarks: masters only, on free ports.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Cluster, Redis } from 'ioredis';
+import { Redis } from 'ioredis';
 import { startRedisServer } from '../test/support/redis/redis-server.mjs';
 import { measured } from './measured-server.mjs';
 
@@ -21,7 +21,10 @@ export async function startMeasuredCluster(size) {
   for (const { host, port } of servers.slice(1)) await clients[0].cluster('MEET', host, port);
   await Promise.all(clients.map((client) => untilWhole(client, size)));
   for (const client of clients) client.disconnect();
-  return measured(servers, () => new Cluster(servers.map(({ host, port }) => ({ host, port }))));
+  return measured(
+    servers,
+    servers.map(({ host, port }) => ({ host, port })),
+  );
 }
 
 /** The first slot of a master; for the index after the last master, the number of slots. */

@@ -14,16 +14,17 @@ export const ALL_LET_IN = { limit: 100_000, allowed: true };
 
 /**
  * Measures entries in several rounds. Each round starts with another entry, and every second round has the reverse order,
- * because an entry is faster behind a similar one, which has warmed up the code that both use. Returns a row for each
+ * because in one process an entry is faster behind a similar one, which has warmed up the code that both use. Returns a row for each
  * entry: its `row`, then the medians of its rounds, and the `rounds`.
  *
  * @param {object[]} entries `row`, and the parts of the setting that differ for this entry
- * @param {object} setting the arguments of `drive`, and: `rounds`; `open`, which creates the contestant for a round
- *   from the setting; `server`, an object with `cpuMicros()`, if the decisions are made there; `passes`, how often
+ * @param {object} setting the arguments of `drive`, and: `rounds`; `open`, which creates the contestant from the setting,
+ *   for all rounds if it has a process of its own, else for one; `server`, an object with `cpuMicros()`, if the decisions are made there; `passes`, how often
  *   each subject is decided before the measurement (default 1); `once`, to do this before the first round only;
  *   `mostRounds`, if rounds that other processes disturb are to be repeated: with fewer than `rounds` quiet ones, all count
  */
 export async function contest(entries, setting) {
+  const places = entries.map((entry) => ({ ...setting, ...entry }));
   const measured = entries.map(() => []);
   const { rounds, mostRounds = rounds } = setting;
   for (let round = 0; round < mostRounds && quietRounds(measured) < rounds; round++) {
@@ -31,9 +32,10 @@ export async function contest(entries, setting) {
     for (let turn = 0; turn < entries.length; turn++) {
       const place = (round + turn) % entries.length;
       const index = round % 2 === 0 ? place : entries.length - 1 - place;
-      measured[index].push(await measure({ ...setting, ...entries[index] }, round));
+      measured[index].push(await measure(places[index], round));
     }
   }
+  for (const { own } of places) await own?.close?.();
   const kept = quietRounds(measured) < rounds ? () => true : (_, round) => isQuiet(measured, round);
   return entries.map(({ row }, index) => ({ ...row, ...summary(measured[index].filter(kept)) }));
 }
@@ -50,22 +52,30 @@ function quietRounds(measured) {
   return measured[0].filter((_, round) => isQuiet(measured, round)).length;
 }
 
-/** Creates the contestant, warms it up, and measures it. */
-async function measure(setting, round) {
-  const { open, server, subjects, ms, passes = 1, once = false } = setting;
+/** The warm-up as a multiple of the measurement. V8 takes two seconds to compile what a new process runs often. */
+const WARM_UP = 0.5;
+const FIRST_WARM_UP = 4;
+
+/** Creates the contestant, unless it has a process of its own since the first round, warms it up, and measures it. */
+async function measure(place, round) {
+  const { server, subjects, ms, passes = 1, once = false } = place;
   // Before the warm-up, since a collection without decisions in flight also discards the code compiled for their objects.
   collectGarbage();
-  const contestant = await open(setting);
+  const contestant = place.own ?? (await place.open(place));
+  const isInside = !contestant.drive;
+  const warmUp = isInside || place.own ? WARM_UP : FIRST_WARM_UP;
+  if (!isInside) place.own = contestant;
   try {
     const run = contestant.drive ?? ((load) => drive(contestant, load));
     const atLeast = once && round > 0 ? 0 : subjects.length * passes;
-    await run({ ...setting, ms: ms / 2, atLeast, allowed: undefined });
+    await run({ ...place, ms: ms * warmUp, atLeast, allowed: undefined });
     const before = await usedBy(server);
-    const figures = await run(setting);
+    const figures = await run(place);
     const after = await usedBy(server);
+    if (!isInside) after.others -= figures.clientMicros;
     return figuresOf(figures, before, after);
   } finally {
-    await contestant.close?.();
+    if (isInside) await contestant.close?.();
   }
 }
 

@@ -1,17 +1,15 @@
 // The program of each process of deciding-processes.mjs: decides for the time in a message, and replies with the
 // figures.
-import { Redis } from 'ioredis';
-import { flexible, ours } from './contestants.mjs';
 import { drive } from './lanes.mjs';
+import { clientOf } from './measured-server.mjs';
 import { subjectsOf } from './subjects.mjs';
 
-const { limiter, url, keys, limit, rule } = JSON.parse(process.argv[2]);
-const open = limiter === 'this library' ? ours({ rule }) : flexible();
-const contestant = await open({ server: { connect: () => new Redis(url) }, limit });
+const { from, name, options, address, keys, limit } = JSON.parse(process.argv[2]);
+const { [name]: limiter } = await import(from);
+const open = options === undefined ? limiter : limiter(options);
 const subjects = subjectsOf(keys);
+const contestant = await open({ server: { connect: () => clientOf(address) }, limit, subjects });
 
-process.on('message', async (load) => {
-  process.send(await drive(contestant, { ...load, subjects, allowed: true }));
-});
-process.once('disconnect', () => contestant.close());
+process.on('message', async (load) => process.send(await drive(contestant, { ...load, subjects })));
+process.once('disconnect', () => process.exit());
 process.send('ready');

@@ -4,7 +4,7 @@
 import { FIGURES } from './columns.mjs';
 import { ALL_LET_IN } from './contest.mjs';
 import { contestOnRedis } from './contest-on-redis.mjs';
-import { bareByTurns, bareOneByOne, flexible, nestLab, ours, rateLimitRedis } from './contestants.mjs';
+import { onRedis } from './deciding-processes.mjs';
 import { entriesOf } from './entries.mjs';
 import { comparedWithPeer, TO_PEER } from './peer.mjs';
 import { asked, machine, report } from './report.mjs';
@@ -15,12 +15,12 @@ const LANES = 64;
 const TIMES = asked.quick ? { rounds: 1, ms: 100 } : { rounds: 5, ms: 1000 };
 
 const CONTESTANTS = {
-  'this library': ours(),
-  'bare GCRA, one call a turn': bareByTurns,
-  'bare GCRA, one call each': bareOneByOne,
-  'rate-limiter-flexible': flexible(),
-  'rate-limit-redis': rateLimitRedis,
-  '@nest-lab/throttler-storage-redis': nestLab,
+  'this library': onRedis('ours', {}),
+  'bare GCRA, one call a turn': onRedis('bareByTurns'),
+  'bare GCRA, one call each': onRedis('bareOneByOne'),
+  'rate-limiter-flexible': onRedis('flexible', {}),
+  'rate-limit-redis': onRedis('rateLimitRedis'),
+  '@nest-lab/throttler-storage-redis': onRedis('nestLab'),
 };
 
 const setting = { ...ALL_LET_IN, ...TIMES, subjects: subjectsOf(KEYS), lanes: LANES };

@@ -17,14 +17,18 @@ const PROCESSES = asked.quick ? [1, 2] : [1, 2, 3, 4];
 const server = await startMeasuredServer();
 const [most] = PROCESSES.slice(-1);
 const pools = {};
-for (const limiter of ['this library', 'rate-limiter-flexible']) {
-  pools[limiter] = await startProcesses(most, { limiter, url: server.url, keys: KEYS, limit: 100_000 });
+for (const [limiter, name] of Object.entries({
+  'this library': 'ours',
+  'rate-limiter-flexible': 'flexible',
+})) {
+  const task = { name, options: {}, address: server.address, keys: KEYS, limit: 100_000 };
+  pools[limiter] = await startProcesses(most, task);
 }
 
 const entries = entriesAtSizes(pools, 'processes', PROCESSES, (pool, processes) => ({
   open: () => together(pool.slice(0, processes)),
 }));
-const setting = { ...TIMES, server, subjects: subjectsOf(KEYS), once: true, lanes: LANES };
+const setting = { ...TIMES, server, subjects: subjectsOf(KEYS), once: true, lanes: LANES, allowed: true };
 const rows = await contest(entries, setting);
 for (const process of Object.values(pools).flat()) await process.stop();
 await server.stop();

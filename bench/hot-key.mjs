@@ -14,27 +14,36 @@ const TIMES = asked.quick ? { rounds: 1, ms: 100 } : { rounds: 5, ms: 600 };
 const LIMIT = 1e9;
 const rule = { name: 'hot', algorithm: 'fixed-window', window: '1d' };
 const KINDS = {
-  'this library': { limiter: 'this library', rule },
-  'this library, prefetch of 100': { limiter: 'this library', rule: { ...rule, prefetch: { permits: 100 } } },
+  'this library': { name: 'ours', options: { rule } },
+  'this library, prefetch of 100': {
+    name: 'ours',
+    options: { rule: { ...rule, prefetch: { permits: 100 } } },
+  },
   'this library, prefetch of 1,000': {
-    limiter: 'this library',
-    rule: { ...rule, prefetch: { permits: 1000 } },
+    name: 'ours',
+    options: { rule: { ...rule, prefetch: { permits: 1000 } } },
   },
   'this library, prefetch of 10,000': {
-    limiter: 'this library',
-    rule: { ...rule, prefetch: { permits: 10_000 } },
+    name: 'ours',
+    options: { rule: { ...rule, prefetch: { permits: 10_000 } } },
   },
-  'rate-limiter-flexible': { limiter: 'rate-limiter-flexible' },
+  'rate-limiter-flexible': { name: 'flexible', options: {} },
 };
 
 const server = await startMeasuredServer();
 const entries = [];
 for (const [limiter, kind] of Object.entries(KINDS)) {
-  const task = { ...kind, url: server.url, keys: 1, limit: LIMIT };
+  const task = { ...kind, address: server.address, keys: 1, limit: LIMIT };
   const pool = await startProcesses(PROCESSES, task);
   entries.push({ row: { limiter }, pool, open: () => together(pool) });
 }
-const rows = await contest(entries, { ...TIMES, server, subjects: subjectsOf(1), lanes: LANES });
+const rows = await contest(entries, {
+  ...TIMES,
+  server,
+  subjects: subjectsOf(1),
+  lanes: LANES,
+  allowed: true,
+});
 for (const { pool } of entries) for (const process of pool) await process.stop();
 await server.stop();
 

@@ -4,7 +4,7 @@
 import { FIGURES, times } from './columns.mjs';
 import { ALL_LET_IN, compared } from './contest.mjs';
 import { contestOnRedis } from './contest-on-redis.mjs';
-import { bareOneByOne, flexible, ours, ping } from './contestants.mjs';
+import { onRedis } from './deciding-processes.mjs';
 import { entriesOf } from './entries.mjs';
 import { asked, machine, report } from './report.mjs';
 import { subjectsOf } from './subjects.mjs';
@@ -13,10 +13,10 @@ const KEYS = asked.quick ? 100 : 1_000;
 const TIMES = asked.quick ? { rounds: 1, ms: 100 } : { rounds: 5, ms: 700 };
 
 const CONTESTANTS = {
-  PING: ping,
-  'bare GCRA': bareOneByOne,
-  'this library': ours(),
-  'rate-limiter-flexible': flexible(),
+  PING: onRedis('ping'),
+  'bare GCRA': onRedis('bareOneByOne'),
+  'this library': onRedis('ours', {}),
+  'rate-limiter-flexible': onRedis('flexible', {}),
 };
 
 const setting = { ...ALL_LET_IN, ...TIMES, subjects: subjectsOf(KEYS), lanes: 1, every: 1 };

@@ -1,5 +1,5 @@
 // Redis servers for a benchmark, with their CPU time.
-import { Redis } from 'ioredis';
+import { Cluster, Redis } from 'ioredis';
 import { startRedisServer } from '../test/support/redis/redis-server.mjs';
 import { AnsweringProcess } from './answering-process.mjs';
 
@@ -8,7 +8,7 @@ const PROXY = new URL('delaying-proxy.mjs', import.meta.url);
 /** Starts a Redis server whose CPU time is measured. The caller has to stop it. */
 export async function startMeasuredServer() {
   const server = await startRedisServer();
-  return measured([server], () => new Redis(server.url));
+  return measured([server], server.url);
 }
 
 /** Starts a Redis server whose clients are a number of milliseconds away, for one request at a time. */
@@ -16,25 +16,29 @@ export async function startDistantServer(roundTripMs) {
   const server = await startRedisServer();
   const proxy = new AnsweringProcess(PROXY, [server.port, roundTripMs / 2], { name: 'the slow network' });
   const port = await proxy.answer();
-  const distant = await measured([server], () => new Redis(port));
+  const distant = await measured([server], `redis://127.0.0.1:${port}`);
   return { ...distant, stop: () => Promise.all([distant.stop(), proxy.stop()]) };
 }
 
+/** Returns a client of a server at a URL, or of the Cluster with these nodes. */
+export function clientOf(address) {
+  return Array.isArray(address) ? new Cluster(address) : new Redis(address);
+}
+
 /**
- * Returns servers in the form that benchmarks use: `connect()` creates a client of all of them, `cpuMicros()` returns
- * their CPU time so far in microseconds, `scriptMicros()` the part of it in functions and scripts, and `url` is that of
- * the first.
+ * Returns servers in the form that benchmarks use: `connect()` creates a client of all of them at their `address`,
+ * `cpuMicros()` returns their CPU time so far in microseconds, and `scriptMicros()` the part of it in functions and scripts.
  *
  * @param {import('../test/support/redis/redis-server.mjs').RedisServer[]} servers
- * @param {() => object} connect
+ * @param {string | object[]} address see `clientOf`
  */
-export async function measured(servers, connect) {
+export async function measured(servers, address) {
   const monitors = servers.map(({ url }) => new Redis(url));
   const [, version] = /redis_version:(\S+)/.exec(await monitors[0].info('server'));
   return {
     version,
-    url: servers[0].url,
-    connect,
+    address,
+    connect: () => clientOf(address),
     async cpuMicros() {
       const infos = await Promise.all(monitors.map((monitor) => monitor.info('cpu')));
       return infos.map(cpuIn).reduce((sum, micros) => sum + micros);

@@ -1,4 +1,5 @@
-// The limiters that are compared in memory: functions like those of contestants.mjs, without a server.
+// The limiters that are compared in memory: functions like those of contestants.mjs, without a server. Each has a process
+// of its own, which ends with it.
 import { ThrottlerStorageService } from '@nestjs/throttler';
 import { MemoryStore as ExpressStore } from 'express-rate-limit';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
@@ -20,10 +21,6 @@ function withRule(own) {
     return {
       ask: (subject) => limiter.consume(rule, subject),
       isAllowed: ({ allowed }) => allowed,
-      async close() {
-        await limiter.close();
-        await store.close();
-      },
     };
   };
 }
@@ -44,17 +41,12 @@ export async function bareMap({ limit }) {
   };
 }
 
-/**
- * rate-limiter-flexible in memory. It has a timer per key, which would keep its memory during the next contestant.
- */
-export async function flexible({ limit, subjects }) {
+/** rate-limiter-flexible in memory. */
+export async function flexible({ limit }) {
   const limiter = new RateLimiterMemory({ points: limit, duration: WINDOW_MS / 1000 });
   return {
     ask: (subject) => limiter.consume(subject),
     isAllowed: () => true, // It throws the result of a denied request.
-    async close() {
-      for (const subject of subjects) await limiter.delete(subject);
-    },
   };
 }
 
@@ -64,7 +56,6 @@ export async function throttler({ limit }) {
   return {
     ask: (subject) => storage.increment(subject, WINDOW_MS, limit, WINDOW_MS, 'default'),
     isAllowed: ({ isBlocked }) => !isBlocked,
-    close: () => storage.onApplicationShutdown(),
   };
 }
 
@@ -75,6 +66,5 @@ export async function expressRateLimit({ limit }) {
   return {
     ask: (subject) => store.increment(subject),
     isAllowed: ({ totalHits }) => totalHits <= limit,
-    close: () => store.shutdown(),
   };
 }

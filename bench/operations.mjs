@@ -29,7 +29,7 @@ const SETUPS = [
 async function start(setup) {
   const server = await startMeasuredServer();
   const options = { name: setup.title, execArgv: ['--expose-gc'] };
-  const child = new AnsweringProcess(CHILD, [JSON.stringify({ ...setup, url: server.url })], options);
+  const child = new AnsweringProcess(CHILD, [JSON.stringify({ ...setup, url: server.address })], options);
   const { port } = await child.answer();
   return { setup, server, child, port, redis: server.connect(), rounds: [] };
 }

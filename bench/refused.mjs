@@ -3,7 +3,7 @@
 //   node bench/refused.mjs [--quick] [--json]
 import { count, FIGURES } from './columns.mjs';
 import { contestOnRedis } from './contest-on-redis.mjs';
-import { bareByTurns, flexible, ours } from './contestants.mjs';
+import { onRedis } from './deciding-processes.mjs';
 import { entriesOnKeys } from './entries.mjs';
 import { comparedWithPeer, TO_PEER } from './peer.mjs';
 import { asked, machine, report } from './report.mjs';
@@ -14,10 +14,13 @@ const TIMES = asked.quick ? { rounds: 1, ms: 100 } : { rounds: 5, ms: 500 };
 
 /** `passes`: after this many hits per key, all further hits are denied. */
 const CONTESTANTS = {
-  'this library': { open: ours(), passes: 3 }, // The first denial makes it subscribe to changes.
-  'bare GCRA, one call a turn': { open: bareByTurns, passes: 1 },
-  'rate-limiter-flexible, blocks in memory': { open: flexible({ blocksInMemory: true }), passes: 2 },
-  'rate-limiter-flexible': { open: flexible(), passes: 1 },
+  'this library': { open: onRedis('ours', {}), passes: 3 }, // The first denial makes it subscribe to changes.
+  'bare GCRA, one call a turn': { open: onRedis('bareByTurns'), passes: 1 },
+  'rate-limiter-flexible, blocks in memory': {
+    open: onRedis('flexible', { blocksInMemory: true }),
+    passes: 2,
+  },
+  'rate-limiter-flexible': { open: onRedis('flexible', {}), passes: 1 },
 };
 
 const setting = { ...TIMES, limit: 1, allowed: false, lanes: LANES, every: 61 };

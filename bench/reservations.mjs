@@ -4,7 +4,7 @@
 import { FIGURES, times } from './columns.mjs';
 import { ALL_LET_IN, timesOf } from './contest.mjs';
 import { contestOnRedis } from './contest-on-redis.mjs';
-import { ours } from './contestants.mjs';
+import { onRedis } from './deciding-processes.mjs';
 import { asked, machine, report } from './report.mjs';
 import { subjectsOf } from './subjects.mjs';
 
@@ -13,9 +13,9 @@ const LANES = 64;
 const TIMES = asked.quick ? { rounds: 3, ms: 200 } : { rounds: 9, ms: 700 };
 
 const entries = [
-  { row: { operation: 'a decision' }, open: ours({ rules: 3 }) },
-  { row: { operation: 'a decision, costs by rule name' }, open: ours({ rules: 3, named: true }) },
-  { row: { operation: 'a reservation' }, open: ours({ rules: 3, reserves: true }) },
+  { row: { operation: 'a decision' }, open: onRedis('ours', { rules: 3 }) },
+  { row: { operation: 'a decision, costs by rule name' }, open: onRedis('ours', { rules: 3, named: true }) },
+  { row: { operation: 'a reservation' }, open: onRedis('ours', { rules: 3, reserves: true }) },
 ];
 const setting = { ...ALL_LET_IN, ...TIMES, subjects: subjectsOf(KEYS), lanes: LANES };
 const { rows: measured, redis } = await contestOnRedis(entries, setting);

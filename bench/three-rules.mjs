@@ -4,7 +4,7 @@
 import { FIGURES, times } from './columns.mjs';
 import { ALL_LET_IN, timesOf } from './contest.mjs';
 import { contestOnRedis } from './contest-on-redis.mjs';
-import { flexible, ours } from './contestants.mjs';
+import { onRedis } from './deciding-processes.mjs';
 import { entriesAtSizes } from './entries.mjs';
 import { asked, machine, report } from './report.mjs';
 import { subjectsOf } from './subjects.mjs';
@@ -13,9 +13,11 @@ const KEYS = asked.quick ? 1_000 : 10_000;
 const LANES = 64;
 const TIMES = asked.quick ? { rounds: 1, ms: 100 } : { rounds: 5, ms: 700 };
 
-const LIMITERS = { 'this library': ours, 'rate-limiter-flexible': flexible };
+const LIMITERS = { 'this library': 'ours', 'rate-limiter-flexible': 'flexible' };
 
-const entries = entriesAtSizes(LIMITERS, 'rules', [1, 3], (of, rules) => ({ open: of({ rules }) }));
+const entries = entriesAtSizes(LIMITERS, 'rules', [1, 3], (name, rules) => ({
+  open: onRedis(name, { rules }),
+}));
 const setting = { ...ALL_LET_IN, ...TIMES, subjects: subjectsOf(KEYS), lanes: LANES };
 const { rows: measured, redis } = await contestOnRedis(entries, setting);
 

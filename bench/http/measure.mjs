@@ -14,7 +14,7 @@ export async function withApps({ platform, contestants, server }, use) {
   await forgetAll(server);
   const starts = contestants.map((contestant) => {
     const database = CONTESTANTS.indexOf(contestant);
-    return startApp(platform, contestant, contestant.redis && `${server.url}/${database}`);
+    return startApp(platform, contestant, contestant.redis && `${server.address}/${database}`);
   });
   try {
     return await use(await Promise.all(starts));
