@@ -36,7 +36,8 @@ export default {
   globalTeardown: '<rootDir>/test/support/redis/global-teardown.mjs',
   setupFiles: ['<rootDir>/test/support/fixed-seed.mjs'],
   testTimeout: 120_000, // Busy machines are slow.
-  maxWorkers: 2,
+  // One more than the two cores: specs that wait leave a third of them idle.
+  maxWorkers: 3,
   // Jest frees no ES module of a suite that has ended: about 40 MB a suite. A worker starts anew beyond this.
   workerIdleMemoryLimit: '1GB',
 };
