@@ -1,13 +1,11 @@
-// Runs the specs of lib, the applications in memory and the contract and parity of the stores on other versions of Node,
-// which npm installs into .cache/: node scripts/test-nodes.mjs 22 24 26
+// Runs the specs of lib and the applications in memory on other versions of Node, which npm installs into .cache/, and on
+// the last of them the contract and parity of the stores: node scripts/test-nodes.mjs 22 24 26
 import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
-const RUNS = [
-  ['--config', 'jest.unit.config.mjs'],
-  ['test/contract/', 'test/parity/'],
-];
+const UNIT = ['--config', 'jest.unit.config.mjs'];
+const STORES = ['test/contract/', 'test/parity/'];
 const versions = process.argv.slice(2);
 const program = `node-${process.platform}-${process.arch}`;
 const run = (command, args) => spawnSync(command, args, { stdio: 'inherit' }).status === 0;
@@ -30,10 +28,11 @@ function installed(version) {
 
 function passes(version) {
   const node = installed(version);
+  const runs = version === versions.at(-1) ? [UNIT, STORES] : [UNIT];
   const flags = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
   return (
     node !== undefined &&
-    RUNS.every((args) => run(node, [...flags, 'node_modules/jest/bin/jest.js', ...args]))
+    runs.every((args) => run(node, [...flags, 'node_modules/jest/bin/jest.js', ...args]))
   );
 }
 
