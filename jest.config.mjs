@@ -21,7 +21,7 @@ export default {
   modulePathIgnorePatterns: ['<rootDir>/dist/'],
   transform: {
     '^.+\\.ts$': [
-      '@swc/jest',
+      '<rootDir>/test/support/transform.mjs',
       {
         jsc: {
           target: 'es2022',
