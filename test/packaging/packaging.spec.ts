@@ -10,8 +10,9 @@ import { filesIn, packageRoot, packTarball, unpackedSize } from './tarball.js';
 jest.setTimeout(300_000);
 
 /** The subpaths in package.json, each with the name of its built file. */
-const { exports } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as {
+const { exports, scripts } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as {
   exports: object;
+  scripts: Record<string, string>;
 };
 const subpaths = Object.keys(exports)
   .filter((subpath) => subpath !== './package.json')
@@ -38,6 +39,10 @@ async function pagesNamedIn(folder: string): Promise<readonly string[]> {
 }
 
 describe('the tarball', () => {
+  it('the tarball has a new build, because npm builds before it packs', () => {
+    expect(scripts['prepack']).toBe('npm run build');
+  });
+
   it('the tarball contains what a user needs and nothing else', async () => {
     const files = await filesIn(tarball);
     const built = /^dist\/(esm|cjs)\/(testing\/)?[\w.-]+[.](js|js[.]map|d[.]ts)$/;
@@ -95,14 +100,14 @@ describe.each([
     hasRedis: false,
   },
   {
-    name: 'Nest 11, CommonJS, Express, ioredis 5',
+    name: 'Nest 11, CommonJS, Express, ioredis 5, TypeScript 5',
     fixtures: ['nest-11-cjs'],
     resolution: ['--module', 'Node16', '--moduleResolution', 'Node16'],
     jestNeeds: [],
     hasRedis: true,
   },
   {
-    name: 'Nest 12, ESM, Fastify, ioredis 6',
+    name: 'Nest 12, ESM, Fastify, ioredis 6, TypeScript 7',
     fixtures: ['nest-12-esm'],
     resolution: ['--module', 'ESNext', '--moduleResolution', 'Bundler'],
     jestNeeds: ['--experimental-vm-modules'],

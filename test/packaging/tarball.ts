@@ -6,10 +6,10 @@ import { runCommand } from './run-command.js';
 
 export const packageRoot = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Packs the package as `npm publish` would, including the build, into a separate folder. */
+/** Packs the build into a separate folder. Without `prepack`, which builds anew. */
 export async function packTarball(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'packed-'));
-  await runCommand(packageRoot, 'npm', 'pack', '--pack-destination', folder);
+  await runCommand(packageRoot, 'npm', 'pack', '--ignore-scripts', '--pack-destination', folder);
   const [name] = await readdir(folder);
   return join(folder, name!);
 }
