@@ -1,7 +1,6 @@
 import type { Next, MaxWait, Step } from '../contracts/algorithm.js';
-import type { Numbers } from './definition.js';
+import { allow, deny, type Numbers } from './definition.js';
 import { extend, isDebt, minus, NO_TIME, permitsIn, roundUp, spanOf, type Span } from './rate.js';
-import { allow, deny } from './result.js';
 import { setBack, SLACK } from '../contracts/clock.js';
 
 /**

@@ -1,6 +1,6 @@
+import { allow, deny } from './definition.js';
 import type { MaxWait, Step } from '../contracts/algorithm.js';
 import { isDebt, LONGEST } from './rate.js';
-import { allow, deny } from './result.js';
 import { setBack } from '../contracts/clock.js';
 import type { Grid } from './window-grid.js';
 

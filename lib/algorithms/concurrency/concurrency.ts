@@ -1,8 +1,7 @@
 import type { Next, Step } from '../../contracts/algorithm.js';
 import { parseDuration, type Duration } from '../../contracts/duration.js';
-import { perProcess, type AlgorithmDefinition, type Numbers } from '../definition.js';
+import { allow, deny, NEVER, perProcess, type AlgorithmDefinition, type Numbers } from '../definition.js';
 import { durationOption, integer } from '../../contracts/options.js';
-import { allow, deny, NEVER } from '../result.js';
 import { concurrencyExamples } from './concurrency.examples.js';
 import { HeldPermits } from './held-permits.js';
 import type { Holder } from './permit-table.js';

@@ -1,7 +1,6 @@
-import type { Variant } from '../definition.js';
+import { NEVER, type Variant } from '../definition.js';
 import { endOfWindow } from '../prefetch-option.js';
 import { LONGEST } from '../rate.js';
-import { NEVER } from '../result.js';
 import type { Grid } from '../window-grid.js';
 import { giveBack, isAhead, read, resetOf, take, type WindowState } from '../windows.js';
 import { windowsAround } from './calendar.js';

@@ -1,7 +1,6 @@
-import type { AlgorithmDefinition } from '../definition.js';
+import { NEVER, type AlgorithmDefinition } from '../definition.js';
 import { integer } from '../../contracts/options.js';
 import { endOfWindow, prefetchOption, type Prefetchable } from '../prefetch-option.js';
-import { NEVER } from '../result.js';
 import { EVEN } from '../window-grid.js';
 import { giveBack, isAhead, read, resetOf, take, type WindowState } from '../windows.js';
 import { calendarWindow } from './calendar-window.js';

@@ -1,6 +1,5 @@
 import type { Next, SharePart } from '../../contracts/algorithm.js';
-import type { Variant } from '../definition.js';
-import { allow, deny, NEVER } from '../result.js';
+import { allow, deny, NEVER, type Variant } from '../definition.js';
 import { setBack } from '../../contracts/clock.js';
 import { capacityOf, permitsOf, timePart, type Capacity } from '../burst.js';
 import type { FairShare } from '../fair-share-option.js';

@@ -10,10 +10,9 @@ import {
   type Overdrawable,
 } from '../burst.js';
 import { FLAG } from '../../contracts/options.js';
-import type { AlgorithmDefinition } from '../definition.js';
+import { NEVER, type AlgorithmDefinition } from '../definition.js';
 import { prefetchOption, slotOf, type Prefetchable } from '../prefetch-option.js';
 import { NO_TIME, spanOf } from '../rate.js';
-import { NEVER } from '../result.js';
 import { fairShareOption, type FairShare } from '../fair-share-option.js';
 import { fairShare } from './fair-share.js';
 import { gcraExamples } from './gcra.examples.js';

@@ -1,10 +1,9 @@
 import { parseDuration } from '../../contracts/duration.js';
 import { isAhead, leave, read, write, type Backlog, type Pace } from '../backlog.js';
 import { capacityOf, capacityOption, checkRate, permitsOf, timePart, type Capacity } from '../burst.js';
-import { perProcess, type AlgorithmDefinition } from '../definition.js';
+import { allow, deny, NEVER, perProcess, type AlgorithmDefinition } from '../definition.js';
 import { integer } from '../../contracts/options.js';
 import { extend, isLonger, minus, permitsIn, roundUp, spanOf, type Span } from '../rate.js';
-import { allow, deny, NEVER } from '../result.js';
 import { leakyBucketExamples } from './leaky-bucket.examples.js';
 
 /** Options of `algorithm: 'leaky-bucket'`, modelled on `limit_req` of nginx. */

@@ -1,8 +1,7 @@
-import type { AlgorithmDefinition } from '../definition.js';
+import { allow, deny, NEVER, type AlgorithmDefinition } from '../definition.js';
 import { integer } from '../../contracts/options.js';
 import { endOfFirstWindow, prefetchOption, type Prefetchable } from '../prefetch-option.js';
 import { LONGEST } from '../rate.js';
-import { allow, deny, NEVER } from '../result.js';
 import { setBack } from '../../contracts/clock.js';
 import { expiryOf } from './cell-grid.js';
 import { read, sum, type SlidingWindowCellsState } from './cells.js';

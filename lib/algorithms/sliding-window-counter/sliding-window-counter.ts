@@ -1,7 +1,6 @@
-import type { AlgorithmDefinition, Numbers } from '../definition.js';
+import { allow, deny, NEVER, type AlgorithmDefinition, type Numbers } from '../definition.js';
 import { prefetchOption, type Prefetchable } from '../prefetch-option.js';
 import { LONGEST } from '../rate.js';
-import { allow, deny, NEVER } from '../result.js';
 import { setBack } from '../../contracts/clock.js';
 import { slidingWindowCounterExamples } from './sliding-window-counter.examples.js';
 

@@ -1,5 +1,4 @@
-import type { AlgorithmDefinition } from '../definition.js';
-import { allow, deny, NEVER } from '../result.js';
+import { allow, deny, NEVER, type AlgorithmDefinition } from '../definition.js';
 import { setBack } from '../../contracts/clock.js';
 import { EMPTY_LOG, type HitLog } from './hit-log.js';
 import { slidingWindowLogExamples } from './sliding-window-log.examples.js';

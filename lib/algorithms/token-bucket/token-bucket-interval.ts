@@ -1,7 +1,6 @@
 import { permitsOf, timePart, type Overdrawable } from '../burst.js';
-import type { Numbers, Variant } from '../definition.js';
+import { NEVER, type Numbers, type Variant } from '../definition.js';
 import type { Prefetchable } from '../prefetch-option.js';
-import { NEVER } from '../result.js';
 import { EVEN } from '../window-grid.js';
 import { charge, giveBack, isAhead, read, resetOf, take, type WindowState } from '../windows.js';
 import { checkBucket, MEMORY, bucketPerProcess, type BucketOptions } from './bucket.js';

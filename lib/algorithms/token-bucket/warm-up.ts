@@ -1,9 +1,8 @@
 import type { Next } from '../../contracts/algorithm.js';
 import { parseDuration, type Duration } from '../../contracts/duration.js';
 import { checkRate } from '../burst.js';
-import type { Numbers, Variant } from '../definition.js';
+import { allow, deny, NEVER, type Numbers, type Variant } from '../definition.js';
 import { LONGEST, minus, plus, roundUp, spanOf, type Span } from '../rate.js';
-import { allow, deny, NEVER } from '../result.js';
 import { setBack } from '../../contracts/clock.js';
 
 /** The options of a token bucket that a warm-up reads, or that it excludes. */
