@@ -1,8 +1,7 @@
 import { NEVER, type Variant } from '../definition.js';
 import { endOfWindow } from '../prefetch-option.js';
 import { LONGEST } from '../rate.js';
-import type { Grid } from '../window-grid.js';
-import { giveBack, isAhead, read, resetOf, take, type WindowState } from '../windows.js';
+import { type Grid, giveBack, isAhead, read, resetOf, take, type WindowState } from '../windows.js';
 import { windowsAround } from './calendar.js';
 import { startOf, windowAt, windowFrom, type WindowStarts } from './window-starts.js';
 

@@ -1,8 +1,7 @@
 import { NEVER, type AlgorithmDefinition } from '../definition.js';
 import { integer } from '../../contracts/options.js';
 import { endOfWindow, prefetchOption, type Prefetchable } from '../prefetch-option.js';
-import { EVEN } from '../window-grid.js';
-import { giveBack, isAhead, read, resetOf, take, type WindowState } from '../windows.js';
+import { EVEN, giveBack, isAhead, read, resetOf, take, type WindowState } from '../windows.js';
 import { calendarWindow } from './calendar-window.js';
 import { isTimeZone } from './calendar.js';
 import { fixedWindowExamples } from './fixed-window.examples.js';

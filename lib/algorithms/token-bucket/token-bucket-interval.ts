@@ -1,8 +1,7 @@
 import { permitsOf, timePart, type Overdrawable } from '../burst.js';
 import { NEVER, type Numbers, type Variant } from '../definition.js';
 import type { Prefetchable } from '../prefetch-option.js';
-import { EVEN } from '../window-grid.js';
-import { charge, giveBack, isAhead, read, resetOf, take, type WindowState } from '../windows.js';
+import { EVEN, charge, giveBack, isAhead, read, resetOf, take, type WindowState } from '../windows.js';
 import { checkBucket, MEMORY, bucketPerProcess, type BucketOptions } from './bucket.js';
 
 /** The options of a token bucket that a refill by the interval reads, or that it excludes. */
