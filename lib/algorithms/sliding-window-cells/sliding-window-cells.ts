@@ -1,10 +1,9 @@
-import { allow, deny, NEVER, type AlgorithmDefinition } from '../definition.js';
+import { allow, deny, NEVER, type AlgorithmDefinition, type Numbers } from '../definition.js';
 import { integer } from '../../contracts/options.js';
 import { endOfFirstWindow, prefetchOption, type Prefetchable } from '../prefetch-option.js';
 import { LONGEST } from '../rate.js';
 import { setBack } from '../../contracts/clock.js';
-import { expiryOf } from './cell-grid.js';
-import { read, sum, type SlidingWindowCellsState } from './cells.js';
+import { cellAt, expiryOf } from './cell-grid.js';
 import { slidingWindowCellsExamples } from './sliding-window-cells.examples.js';
 
 /** Options of `algorithm: 'sliding-window-cells'`. */
@@ -18,7 +17,24 @@ export interface SlidingWindowCellsOptions extends Prefetchable {
   readonly cells?: number;
 }
 
+/** The state of a key. */
+export interface SlidingWindowCellsState {
+  /** When the state was written, in microseconds since the epoch: an instant of the newest cell. */
+  readonly written: number;
+  /** Permits taken in each cell, newest first. */
+  readonly counts: readonly number[];
+}
+
 type SlidingWindowCellsParameter = 'limit' | 'window' | 'cells';
+
+type Parameters = Numbers<'window' | 'cells'>;
+
+/** The current cells: the number of the newest, and the permits of each by age (0 is the newest). */
+interface Cells {
+  readonly written: number;
+  readonly cell: number;
+  readonly counts: number[];
+}
 
 const DEFAULT_CELLS = 10;
 
@@ -96,3 +112,38 @@ export const slidingWindowCells: AlgorithmDefinition<
 
   sizeOf: ({ counts }) => 1 + Math.floor(counts.length / COUNTS_PER_SIZE),
 };
+
+/** Returns the current cells of a key. */
+function read(state: SlidingWindowCellsState | undefined, now: number, { window, cells }: Parameters): Cells {
+  const cell = cellAt(now, window, cells);
+  const counts = new Array<number>(cells + 1).fill(0);
+  if (!state) return { written: now, cell, counts };
+  const { written, counts: stored } = state;
+  if (setBack(written, now) > 0) {
+    for (const count of stored) counts[0] = Math.min(LONGEST, counts[0]! + count);
+    return { written: now, cell, counts };
+  }
+  const newest = cellAt(written, window, cells);
+  let age = Math.max(0, cell - newest);
+  for (const count of stored) {
+    if (age > cells) break;
+    counts[age] = count;
+    age += 1;
+  }
+  return { written: Math.max(now, written), cell: Math.max(cell, newest), counts };
+}
+
+/** Returns the number of permits that count, and the time until none of them do. */
+function sum(
+  { cell, counts }: Cells,
+  now: number,
+  { window, cells }: Parameters,
+): { used: number; resetAfter: number } {
+  let used = 0;
+  let newest: number | undefined;
+  for (let age = cells; age >= 0; age--) {
+    used += counts[age]!;
+    if (counts[age]! > 0) newest = age;
+  }
+  return { used, resetAfter: newest === undefined ? 0 : expiryOf(cell - newest, window, cells) - now };
+}
