@@ -10,11 +10,10 @@ import type { Adjusts } from './abandoned-requests.js';
 import { isPaid, DecidedHit, decisionOf, refundsOf } from './decision.js';
 import { RateLimitEvents } from './events.js';
 import type { Held, Leases } from './leases.js';
-import type { EngineOptions, RefundOptions } from './rate-limiter.options.js';
+import { type EngineOptions, type RefundOptions, type Wait, waitOf } from './rate-limiter.options.js';
 import { Permit } from './permit.js';
 import { parts } from './parts.js';
 import type { Pipeline } from './pipeline.js';
-import { type Wait, waitOf } from './wait.js';
 import type { Waits } from './waits.js';
 import { sleep } from '../contracts/timer.js';
 

@@ -23,15 +23,16 @@ import {
 } from './operation.js';
 import type { Permit } from './permit.js';
 import { confirmed } from './rate-limit-store.error.js';
-import type {
-  BlockOptions,
-  ConsumeOptions,
-  RefundOptions,
-  ReserveOptions,
-  WaitOptions,
+import {
+  LONGEST_WAIT_MS,
+  maxWaitOf,
+  type BlockOptions,
+  type ConsumeOptions,
+  type RefundOptions,
+  type ReserveOptions,
+  type WaitOptions,
 } from './rate-limiter.options.js';
 import { Reservation } from './reservation.js';
-import { LONGEST_WAIT_MS, maxWaitOf } from './wait.js';
 
 /** How a limiter finds the rules that programs pass, and reports their mistakes. */
 export interface Resolver extends MistakeLog {

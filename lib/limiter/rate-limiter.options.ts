@@ -1,8 +1,9 @@
+import { toMicroseconds } from '../contracts/clock.js';
 import type { BaseStore } from '../contracts/base-store.js';
 import { FLAG, FROM_ONE, type OptionCheck } from '../contracts/options.js';
 import type { Duration } from '../contracts/duration.js';
 import { isFields } from '../contracts/fields.js';
-import type { CostByRule } from '../rules/compiled-rule.js';
+import type { CostByRule, HitWait, RuleHit } from '../rules/compiled-rule.js';
 import { PREFIX } from '../rules/keys.js';
 import type { OnStoreError } from '../rules/rule.js';
 import { RULE_FIELDS } from '../rules/rule-fields.js';
@@ -156,3 +157,31 @@ export const LIMITER_OPTIONS = {
   denyCache: FLAG,
   fallback: STORE,
 } satisfies Record<keyof RateLimiterOptions, OptionCheck>;
+
+/** The longest wait in milliseconds: longer than any queue. */
+export const LONGEST_WAIT_MS = 366 * 86_400e3;
+
+/** How long a request waits for its turn. */
+export interface Wait {
+  /** Milliseconds, from 0. */
+  readonly maxWaitMs: number;
+  readonly signal?: AbortSignal | undefined;
+  /** Absent if the rules cannot change. */
+  readonly current?: HitWait['current'];
+  /** Whether permits are charged at once, with a delay, so that only the end of a block is waited for. */
+  readonly queues?: boolean;
+}
+
+/** Returns the shortest wait of some hits: all of them are taken together. */
+export function waitOf(hits: readonly RuleHit[], { signal }: HitWait): Wait {
+  return {
+    maxWaitMs: Math.min(...hits.map(({ wait }) => wait?.maxWaitMs ?? Infinity)),
+    signal: signal(),
+    current: async () => (await Promise.all(hits.map(({ wait }) => wait?.current?.() ?? []))).flat(),
+  };
+}
+
+/** Returns a wait in microseconds: from 1, since 0 would not wait. */
+export function maxWaitOf(milliseconds: number): number {
+  return Math.max(1, toMicroseconds(Math.min(milliseconds, LONGEST_WAIT_MS)));
+}

@@ -3,7 +3,7 @@ import type { Store } from '../contracts/store.js';
 import { after, every, onAbort, type Timer } from '../contracts/timer.js';
 import type { RuleHit } from '../rules/compiled-rule.js';
 import { ownerOf, QueuedRequest } from './queued-request.js';
-import type { CurrentHits, Wait } from './wait.js';
+import type { Wait } from './rate-limiter.options.js';
 import type { Decided, WaitingRequest } from './waiting-request.js';
 import { WindowRequest } from './window-request.js';
 
@@ -207,7 +207,10 @@ function firstOf(line: ReadonlySet<WaitingRequest>): WaitingRequest | undefined 
  * Returns waiting hits with the limits that their rules have now. A hit whose rule no longer applies, or has started new
  * counters, keeps its own, and so do all if a rule now depends on the request, or a function of the application failed.
  */
-async function withCurrentRules(hits: readonly RuleHit[], current: CurrentHits): Promise<readonly RuleHit[]> {
+async function withCurrentRules(
+  hits: readonly RuleHit[],
+  current: Required<Wait>['current'],
+): Promise<readonly RuleHit[]> {
   const none = (): readonly RuleHit[] => [];
   const now = await Promise.resolve().then(current).catch(none);
   return hits.map((hit) => {

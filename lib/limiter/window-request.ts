@@ -1,6 +1,6 @@
 import type { DecideOptions, HitResult, Store } from '../contracts/store.js';
 import type { RuleHit } from '../rules/compiled-rule.js';
-import { maxWaitOf } from './wait.js';
+import { maxWaitOf } from './rate-limiter.options.js';
 import { type Turn, WaitingRequest } from './waiting-request.js';
 
 const MICROSECONDS_PER_MS = 1000;

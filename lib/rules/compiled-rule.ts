@@ -135,7 +135,7 @@ export interface HitWait {
   /** Returns a signal that ends the wait. */
   readonly signal: () => AbortSignal | undefined;
   /** Returns the hits that the request would have if it arrived now. */
-  readonly current?: () => MaybePromise<readonly RuleHit[]>;
+  readonly current?: (() => MaybePromise<readonly RuleHit[]>) | undefined;
 }
 
 /** Permits by the names of rules. */
