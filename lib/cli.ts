@@ -31,9 +31,9 @@ Replays access logs, and prints which requests each rule would have allowed, del
 async function run(command: string | undefined, args: readonly string[]): Promise<string | undefined> {
   if (command === 'simulate') return (await import('./simulate/command.js')).simulateCommand(args);
   if (command === 'migrate') {
-    const { text, isSame } = await (await import('./migrate/command.js')).migrateCommand(args);
+    const { lines, isSame } = await (await import('./migrate/migrate.js')).migrateCommand(args);
     if (!isSame) process.exitCode = 1;
-    return text;
+    return lines.join('\n');
   }
   if (command !== undefined) console.error(`command: got "${command}"; allowed: migrate, simulate`);
   return undefined;

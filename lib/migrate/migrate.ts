@@ -8,11 +8,11 @@ import { migrateModules } from './modules.js';
 import { limitsAfter, limitsBefore, type RouteLimits } from './limits.js';
 import { MARK, Source, THROTTLER, type Application } from './source.js';
 import { UNKNOWN, rootsOf, throttlersOf } from './throttlers.js';
-import { SyntaxKind, tsMorph } from './ts-morph.js';
+import { loadTsMorph, SyntaxKind, tsMorph } from './ts-morph.js';
 import { isTest } from './constants.js';
 
 /** How to migrate. */
-export interface MigrateOptions {
+interface MigrateOptions {
   /** Whether nothing is written. */
   readonly dryRun: boolean;
   /** Whether files with uncommitted changes are written as well. */
@@ -20,9 +20,31 @@ export interface MigrateOptions {
 }
 
 /** The lines to print, and whether every route has the limits that it had. */
-export interface Migration {
+interface Migration {
   readonly lines: readonly string[];
   readonly isSame: boolean;
+}
+
+/**
+ * Runs `migrate` with the arguments after its name.
+ *
+ * @throws Error with `problems` if an argument is wrong
+ */
+export async function migrateCommand(args: readonly string[]): Promise<Migration> {
+  const { path, ...options } = read(args);
+  await loadTsMorph();
+  return migrate(path, options);
+}
+
+function read(args: readonly string[]): MigrateOptions & { readonly path: string } {
+  const known = ['--dry-run', '--force'];
+  const unknown = args.find((each) => each.startsWith('-') && !known.includes(each));
+  const paths = args.filter((each) => !each.startsWith('-'));
+  if (unknown !== undefined) throw wrong(`option of migrate: got "${unknown}"; allowed: ${known.join(', ')}`);
+  if (paths.length > 1)
+    throw wrong(`paths: got ${JSON.stringify(paths)}; allowed: one folder or tsconfig.json`);
+  const [path = '.'] = paths;
+  return { dryRun: args.includes('--dry-run'), force: args.includes('--force'), path };
 }
 
 /**
