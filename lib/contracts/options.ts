@@ -1,6 +1,5 @@
 import { isFields } from './fields.js';
-import { didYouMean } from './nearest.js';
-import { problem, problemOf, rejectAny, rejectValue } from './rate-limit-config.error.js';
+import { didYouMean, problem, problemOf, rejectAny, rejectValue } from './rate-limit-config.error.js';
 import { DURATION_ALLOWED, durationFix, parseDuration } from './duration.js';
 
 /** The check of an option, with the allowed values in words for error messages. */

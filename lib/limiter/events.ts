@@ -1,7 +1,6 @@
 import { escaped, shown } from '../contracts/shown.js';
 import type { Decision } from '../contracts/decision.js';
-import { didYouMean } from '../contracts/nearest.js';
-import { quoted, rejectValue } from '../contracts/rate-limit-config.error.js';
+import { didYouMean, quoted, rejectValue } from '../contracts/rate-limit-config.error.js';
 import { readOptions, type OptionCheck } from '../contracts/options.js';
 import type { StoreChange } from '../contracts/base-store.js';
 import { storeFaultOf, type StoreCall, type StoreFault } from '../contracts/store-fault.js';

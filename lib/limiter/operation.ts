@@ -1,4 +1,4 @@
-import { quoted, rejectConfig, rejectValue } from '../contracts/rate-limit-config.error.js';
+import { didYouMean, quoted, rejectConfig, rejectValue } from '../contracts/rate-limit-config.error.js';
 import {
   type RuleHit,
   type CompiledRule,
@@ -6,7 +6,6 @@ import {
   type Cost,
   type CostByRule,
 } from '../rules/compiled-rule.js';
-import { didYouMean } from '../contracts/nearest.js';
 import { isFields } from '../contracts/fields.js';
 import {
   converted,

@@ -1,5 +1,5 @@
+import { didYouMean } from '../contracts/rate-limit-config.error.js';
 import type { Decision } from '../contracts/decision.js';
-import { didYouMean } from '../contracts/nearest.js';
 import { shown } from '../contracts/shown.js';
 import type { Adjustment } from '../contracts/store.js';
 import { costOfRule, type Cost, type RuleHit } from '../rules/compiled-rule.js';

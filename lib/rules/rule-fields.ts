@@ -9,9 +9,8 @@ import {
   readCount,
 } from '../contracts/options.js';
 import { isFields } from '../contracts/fields.js';
-import { didYouMean } from '../contracts/nearest.js';
 import { durationFix } from '../contracts/duration.js';
-import { quoted } from '../contracts/rate-limit-config.error.js';
+import { didYouMean, quoted } from '../contracts/rate-limit-config.error.js';
 import { foreignFix } from './foreign-fields.js';
 import { ON_STORE_ERROR, DEFAULT_ALGORITHM, NOT_OF_LEASES, type NotOfLeases } from './rule.js';
 

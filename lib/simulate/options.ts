@@ -1,7 +1,6 @@
 import { parseArgs } from 'node:util';
-import { didYouMean } from '../contracts/nearest.js';
 import { FROM_ONE, refusal } from '../contracts/options.js';
-import { problemOf, rejectConfig, rejectValue } from '../contracts/rate-limit-config.error.js';
+import { didYouMean, problemOf, rejectConfig, rejectValue } from '../contracts/rate-limit-config.error.js';
 import { FORMAT, type Format } from './input/formats.js';
 import type { LineOptions } from './input/log-fields.js';
 import { readRule } from './rule-text.js';

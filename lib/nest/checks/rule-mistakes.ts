@@ -1,5 +1,5 @@
+import { editsBetween } from '../../contracts/rate-limit-config.error.js';
 import type { Type } from '@nestjs/common';
-import { editsBetween } from '../../contracts/nearest.js';
 import { after, type Timer } from '../../contracts/timer.js';
 import { methodRules } from '../rate-limit.decorator.js';
 import type { DeclaredRules } from '../rules/declared-rules.js';

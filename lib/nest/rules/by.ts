@@ -1,6 +1,6 @@
+import { nearest } from '../../contracts/rate-limit-config.error.js';
 import { isFields } from '../../contracts/fields.js';
 import type { OptionCheck } from '../../contracts/options.js';
-import { nearest } from '../../contracts/nearest.js';
 import type { SubjectResolver, CountedBy } from './route-rule.js';
 
 const KEYWORDS = ['ip', 'user', 'api-key', 'everyone'] as const;

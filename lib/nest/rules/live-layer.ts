@@ -1,7 +1,12 @@
 import { isFields } from '../../contracts/fields.js';
-import { didYouMean } from '../../contracts/nearest.js';
 import type { OptionCheck } from '../../contracts/options.js';
-import { problem, quoted, rejectAny, rejectValue } from '../../contracts/rate-limit-config.error.js';
+import {
+  didYouMean,
+  problem,
+  quoted,
+  rejectAny,
+  rejectValue,
+} from '../../contracts/rate-limit-config.error.js';
 import { algorithmOf, fieldProblems, OPTION_NAMES, RULE_FIELDS } from '../../rules/rule-fields.js';
 import { fromLayer, overlay, readLayer, ROUTE_FIELDS, type RuleFields } from './rule-layers.js';
 

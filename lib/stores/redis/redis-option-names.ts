@@ -1,4 +1,4 @@
-import { editsBetween } from '../../contracts/nearest.js';
+import { editsBetween } from '../../contracts/rate-limit-config.error.js';
 import type { RedisOptions } from 'ioredis';
 import type { ConnectionOptions } from 'node:tls';
 
