@@ -1,10 +1,19 @@
 import { isIP } from 'node:net';
 import { oneOf } from '../../rules/rule-fields.js';
+import { fieldsIn, isFields } from '../../contracts/fields.js';
 import { rejectConfig, rejectValue } from '../../contracts/rate-limit-config.error.js';
 import { shown } from '../../contracts/shown.js';
 import { csvReader, separatorOf, w3cReader } from './columns.js';
-import { jsonReader } from './json-lines.js';
-import { lineReader, type LineOptions, type LogReader, type Lookup } from './log-fields.js';
+import {
+  capitalized,
+  lineReader,
+  namesOf,
+  textOf,
+  type LineOptions,
+  type LogReader,
+  type Lookup,
+  type NamedField,
+} from './log-fields.js';
 
 /** A format of `--format`. */
 interface LogFormat {
@@ -17,6 +26,9 @@ interface LogFormat {
 
 /** A line of text: the groups `time`, `ip` and `user` of its pattern, and the `rest` with the parts in quotes. */
 type TextLine = Readonly<Record<string, string | undefined>>;
+
+/** The object in a line of JSON. */
+type Fields = Readonly<Record<string, unknown>>;
 
 type TextFields = Readonly<Record<string, Lookup<TextLine>>>;
 
@@ -131,6 +143,51 @@ function given(value: string | undefined): string | undefined {
 
 function ofJson(pattern: RegExp, names?: LineOptions['names']): LogFormat {
   return { detects: (line) => pattern.test(line), reader: (_lines, options) => jsonReader(options), names };
+}
+
+/** Returns a reader for lines that are JSON objects. */
+function jsonReader(options: LineOptions): LogReader {
+  const lookup = (field: string) => finder(namesOf(field, options));
+  return lineReader(options.by, {
+    parse: fieldsIn,
+    time: lookup('time'),
+    lookup,
+    fields: (line) => named(line, '', 3),
+  });
+}
+
+/** Returns a function that finds a field by any of its names; a dot leads into an object. */
+function finder(names: readonly string[]): Lookup<Fields> {
+  const paths = names.map((name) => ({ name, steps: name.split('.') }));
+  return (line) => {
+    for (const { name, steps } of paths) {
+      const value = Object.hasOwn(line, name)
+        ? line[name]
+        : steps.length > 1
+          ? inside(line, steps)
+          : undefined;
+      if (value !== undefined && value !== null) return value;
+    }
+    return undefined;
+  };
+}
+
+function inside(line: Fields, steps: readonly string[]): unknown {
+  let value: unknown = line;
+  for (const step of steps) {
+    if (!isFields(value)) return undefined;
+    value = value[step] ?? value[capitalized(step)];
+  }
+  return value;
+}
+
+/** Returns the fields with a text or a number in them, down to a depth. */
+function named(line: Fields, parent: string, depth: number): readonly NamedField[] {
+  return Object.entries(line).flatMap(([name, value]): readonly NamedField[] => {
+    const path = parent + name;
+    if (textOf(value) !== undefined) return [[path, value]];
+    return depth > 1 && isFields(value) ? named(value, `${path}.`, depth - 1) : [];
+  });
 }
 
 /** CloudFront and IIS: both write the names of their columns. */
