@@ -1,9 +1,8 @@
 import { Inject, Injectable, type ExecutionContext, type Type } from '@nestjs/common';
 import { ApplicationConfig, HttpAdapterHost, ModulesContainer } from '@nestjs/core';
-import { addressOf } from '../../transports/addresses.js';
 import { addStreamCallFilter, answerable, takesStreamCalls } from '../../transports/grpc-stream-call.js';
 import { GraphqlResponse } from '../../transports/graphql-operation.js';
-import { addFilter, answerDenial, exchangeOf } from '../../transports/transports.js';
+import { addFilter, addressOf, answerDenial, exchangeOf } from '../../transports/transports.js';
 import { HANDLER_INTERCEPTOR, intercept, interceptorsOf } from '../../transports/handler-interceptor.js';
 import { HandlerStages } from '../../transports/handler-stages.js';
 import { Handshakes } from '../../transports/handshakes.js';
