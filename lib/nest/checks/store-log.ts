@@ -3,9 +3,13 @@ import type { SharedStore, StoreChange } from '../../contracts/base-store.js';
 import type { StoreCall, StoreFault } from '../../contracts/store-fault.js';
 import type { RateLimitEvents } from '../../limiter/events.js';
 import { after, type Timer } from '../../contracts/timer.js';
+import { loadAlgorithms } from '../../rules/rule-fields.js';
 import { faultOf } from '../../stores/redis/breaker/fault.js';
 import { FUNCTIONS_OFF } from '../../stores/redis/redis.store.options.js';
 import type { RedisStore } from '../../stores/redis/redis.store.js';
+import type { RateLimitModuleOptions } from '../rate-limit.options.js';
+import type { RateLimitService } from '../rate-limit.service.js';
+import { describeFallbacks } from '../rules/rule-fallbacks.js';
 import type { Warnings } from '../warnings.js';
 
 const logger = new Logger('RateLimit');
@@ -23,6 +27,19 @@ const FLAPS = 'it decides and fails in turn: changes are logged again when it ha
 const STABLE_MS = 10_000;
 
 const NO_TIMER: Timer = { stop: () => undefined };
+
+/** Logs what happens to a store that processes share. Its trial at start needs one more algorithm. */
+export async function watch(
+  store: SharedStore | null,
+  { events, table }: RateLimitService,
+  options: RateLimitModuleOptions & Parameters<typeof warnOfHeartbeats>[1],
+  warnings: Warnings,
+): Promise<void> {
+  await loadAlgorithms(['gcra']);
+  warnOfClocks(store, warnings);
+  warnOfHeartbeats(store, options, warnings);
+  logStore(store, events, () => describeFallbacks(table.known, options));
+}
 
 /**
  * Logs one line for each change of a server's state and for each new kind of cause while it cannot decide, and
@@ -139,7 +156,7 @@ function logOutage(fault: StoreFault, meanwhile: string): void {
 const MOST_MS = 60_000;
 
 /** Warns while the clock of Redis, by which limits are decided, differs by more than a minute from that of the process. */
-export function warnOfClocks(store: Pick<SharedStore, 'watchClock'> | null, warnings: Warnings): void {
+function warnOfClocks(store: Pick<SharedStore, 'watchClock'> | null, warnings: Warnings): void {
   store?.watchClock?.((aheadMs) => {
     if (Math.abs(aheadMs) <= MOST_MS) {
       warnings.withdraw('RL_CLOCKS_DIFFER');

@@ -10,6 +10,7 @@ import { shown } from '../../contracts/shown.js';
 import { MemoryStore } from '../../stores/memory/memory.store.js';
 import { warnOfLargeLog } from '../checks/route-checks.js';
 import type { Engine } from '../../limiter/engine.js';
+import { parts } from '../../limiter/parts.js';
 import type { LiveRules } from '../../live/live-rules.js';
 import { RateLimitService } from '../rate-limit.service.js';
 import type { Routes } from '../request/routes.js';
@@ -132,7 +133,8 @@ export async function createService(
   } = options;
   const fallback = new MemoryStore({ maxKeys });
   warnOfFullMemory(fallback, 'fallback', warnings);
-  const shared = store instanceof MemoryStore ? undefined : await import('./shared-store.js');
+  const log = store instanceof MemoryStore ? undefined : await import('../checks/store-log.js');
+  if (log) parts.pipeline = (await import('../../limiter/pipeline.js')).Pipeline;
   const service = new RateLimitService(
     { store, prefix, application, onStoreError, instances, denyCache, fallback },
     table,
@@ -143,7 +145,7 @@ export async function createService(
     },
   );
   follow(table, service.engine, warnings);
-  await shared?.watch(store.shared, service, { ...options, application, prefix }, warnings);
+  await log?.watch(store.shared, service, { ...options, application, prefix }, warnings);
   return service;
 }
 
