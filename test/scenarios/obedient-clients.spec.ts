@@ -18,7 +18,7 @@ interface Quota {
 
 /** Limits and windows in seconds: at least 10 permits, and a permit a second or a burst worth 2 s. */
 const QUOTAS: readonly Quota[] = [
-  { limit: 100, window: 60, clients: 100 },
+  { limit: 100, window: 60, clients: 20 },
   { limit: 1000, window: 10 },
   { limit: 100, window: 30 },
   { limit: 10, window: 10 },
