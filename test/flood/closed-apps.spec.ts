@@ -5,8 +5,8 @@ import { startRedisServer, type RedisServer } from '../support/redis/redis-serve
 import { PATIENCE_MS, tell } from './scale.js';
 
 /** Applications whose growth is not measured: they fill the caches of the process. */
-const FIRST = 50;
-const ALL = 200;
+const FIRST = 30;
+const ALL = 100;
 /** What a closed application may keep beyond one without limits. */
 const MOST_KB = 5;
 
@@ -48,7 +48,7 @@ describe.each(['express', 'fastify'])('on %s', (framework) => {
     ['a Redis that is down', 'down'],
     ['the operations page', 'page'],
   ])(
-    'a test suite that creates and closes hundreds of applications with %s does not fill the memory',
+    'a test suite that creates and closes 100 applications in turn with %s does not fill the memory',
     async (_what, kind) => {
       if (!plain.has(framework)) plain.set(framework, await keptBy('plain', framework));
       const kept = await leastKeptBy(kind, framework, plain.get(framework)!);
