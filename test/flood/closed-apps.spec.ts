@@ -38,7 +38,7 @@ async function leastKeptBy(kind: string, framework: string, ofNest: number): Pro
   return least;
 }
 
-/** What a closed application of plain Nest keeps, by its framework. */
+/** What a closed application of plain Nest keeps, by its framework: at least 0, since V8 may free what it loaded first. */
 const plain = new Map<string, number>();
 
 describe.each(['express', 'fastify'])('on %s', (framework) => {
@@ -50,7 +50,7 @@ describe.each(['express', 'fastify'])('on %s', (framework) => {
   ])(
     'a test suite that creates and closes 100 applications in turn with %s does not fill the memory',
     async (_what, kind) => {
-      if (!plain.has(framework)) plain.set(framework, await keptBy('plain', framework));
+      if (!plain.has(framework)) plain.set(framework, Math.max(0, await keptBy('plain', framework)));
       const kept = await leastKeptBy(kind, framework, plain.get(framework)!);
       tell(`kB that each closed application keeps, ${framework}, ${kind}`, [kept]);
       expect(kept).toBeLessThan(MOST_KB);
