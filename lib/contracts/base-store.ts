@@ -33,8 +33,10 @@ export interface GrantFollower {
 
 /** The additional operations of a store that several processes share. */
 export interface SharedStore {
-  /** Milliseconds after which a call fails. */
+  /** Milliseconds after which a call fails, by `awake`. */
   readonly timeout: number;
+  /** A stopwatch in milliseconds, which runs while calls are pending and this process can read their replies. */
+  readonly awake: Clock;
   /**
    * Reports when a server becomes unavailable, when the reason changes, and when it is available again.
    *

@@ -54,6 +54,20 @@ describe('the renewals of leases', () => {
     expect(Math.max(...perSecond.values())).toBeLessThan(3000);
   });
 
+  it('end before the lease does if the store cannot be reached, also while it is waited for', async () => {
+    const renewals = [() => Promise.resolve([undefined]), () => new Promise<[]>(() => undefined)];
+    for (const renew of renewals) {
+      const unreachable = new Leases<Adjustment>(renew);
+      const lost = new AbortController();
+      const [lease] = hold(1, 30 * SECOND_MS);
+      unreachable.hold([lease!], lost);
+      await jest.advanceTimersByTimeAsync(29 * SECOND_MS);
+      expect(lost.signal.aborted).toBe(false);
+      await jest.advanceTimersByTimeAsync(SECOND_MS);
+      expect(lost.signal.aborted).toBe(true);
+    }
+  });
+
   it('are repeated before each lease ends, as long as the permit is held', async () => {
     hold(1, 30 * SECOND_MS);
     await jest.advanceTimersByTimeAsync(300 * SECOND_MS);

@@ -29,9 +29,11 @@ type Renew<Lease> = (renewals: readonly Lease[]) => Promise<readonly (boolean | 
 interface Renewal {
   /** Aborted when the lease is lost. */
   readonly lost: AbortController;
-  readonly everyMs: number;
+  readonly leaseMs: number;
   /** By `performance.now()`. */
   dueAt: number;
+  /** When the lease ends if it is not renewed, by `performance.now()`: the store may not be able to report it. */
+  endsAt: number;
   /** When it is renewed no more, by `performance.now()`. */
   readonly until: number;
 }
@@ -59,11 +61,11 @@ export class Leases<Lease extends Adjustment> {
     if (this.isClosed) return;
     const until = isBounded ? performance.now() + LONGEST_MS : Infinity;
     for (const renewal of renewals) {
-      const lease = renewal.parameters['lease'] ?? Infinity;
-      const everyMs = lease / MICROSECONDS_PER_MS / RENEWALS_PER_LEASE;
-      this.held.set(renewal, { lost, everyMs, dueAt: this.nextDue(everyMs), until });
+      const leaseMs = (renewal.parameters['lease'] ?? Infinity) / MICROSECONDS_PER_MS;
+      const endsAt = performance.now() + leaseMs;
+      this.held.set(renewal, { lost, leaseMs, dueAt: this.nextDue(leaseMs), endsAt, until });
       if (isBounded) this.bounded.add(renewal);
-      this.lookEvery(everyMs / LOOKS_PER_RENEWAL);
+      this.lookEvery(leaseMs / RENEWALS_PER_LEASE / LOOKS_PER_RENEWAL);
     }
     for (const oldest of this.bounded) {
       if (this.bounded.size <= MOST_BOUNDED) break;
@@ -94,9 +96,9 @@ export class Leases<Lease extends Adjustment> {
   }
 
   /** Returns a different part of the interval each time, so that permits taken together are not renewed together. */
-  private nextDue(everyMs: number): number {
+  private nextDue(leaseMs: number): number {
     this.turn = (this.turn + GOLDEN_RATIO) % 1;
-    return performance.now() + everyMs * (1 - SPREAD * this.turn);
+    return performance.now() + (leaseMs / RENEWALS_PER_LEASE) * (1 - SPREAD * this.turn);
   }
 
   private lookEvery(milliseconds: number): void {
@@ -108,14 +110,15 @@ export class Leases<Lease extends Adjustment> {
   }
 
   private async renewDue(): Promise<void> {
-    if (this.isRenewing) return;
-    this.isRenewing = true;
     const now = performance.now();
     const due: Lease[] = [];
     for (const [renewal, held] of this.held) {
-      if (held.until <= now) this.lose(renewal, held);
+      // Before the next look, another process may have the permits.
+      if (held.until <= now || held.endsAt - this.lookEveryMs <= now) this.lose(renewal, held);
       else if (held.dueAt <= now) due.push(renewal);
     }
+    if (this.isRenewing) return;
+    this.isRenewing = true;
     for (let at = 0; at < due.length; at += MOST_AT_ONCE) {
       await this.renewAll(due.slice(at, at + MOST_AT_ONCE).filter((renewal) => this.held.has(renewal)));
     }
@@ -123,12 +126,14 @@ export class Leases<Lease extends Adjustment> {
   }
 
   private async renewAll(renewals: readonly Lease[]): Promise<void> {
+    const sentAt = performance.now();
     const renewed = await this.renew(renewals);
     for (const [index, renewal] of renewals.entries()) {
       const held = this.held.get(renewal);
       if (!held) continue;
+      if (renewed[index]) held.endsAt = sentAt + held.leaseMs;
       if (renewed[index] === false) this.lose(renewal, held);
-      else held.dueAt = this.nextDue(held.everyMs);
+      else held.dueAt = this.nextDue(held.leaseMs);
     }
   }
 

@@ -52,7 +52,7 @@ export class Pipeline {
     const fallback = new FallbackLayer(store, {
       onStoreError,
       local: new LocalLimits(openFallback, () => this.instances.count),
-      timeout: shared.timeout,
+      shared,
       failed: (error, call) => events.storeFailed(error, call),
     });
     const caching = { shared, stopwatch: store.stopwatch, prefix: keys.prefix };

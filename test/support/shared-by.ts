@@ -3,6 +3,7 @@ import type { SharedStore } from '../../lib/store.js';
 /** Makes a memory store look as if it were shared by several processes, which `heartbeat` counts. */
 export function sharedBy(heartbeat: SharedStore['heartbeat']): SharedStore & null {
   const shared: SharedStore = {
+    awake: () => performance.now(),
     timeout: 50,
     watch: () => () => undefined,
     follow: () => undefined,

@@ -8,6 +8,7 @@ import {
   type HitResult,
   type Store,
 } from '../../contracts/store.js';
+import type { SharedStore } from '../../contracts/base-store.js';
 import type { StoreCall } from '../../contracts/store-fault.js';
 import type { MaybePromise } from '../../contracts/thenable.js';
 import { undo } from '../../contracts/undo.js';
@@ -21,8 +22,8 @@ export interface FallbackOptions {
   /** The fallback of rules without their own. */
   readonly onStoreError: Fallback;
   readonly local: LocalLimits;
-  /** Milliseconds that a request may wait for the store. */
-  readonly timeout: number;
+  /** How long a request may wait for the store. */
+  readonly shared: Pick<SharedStore, 'timeout' | 'awake'>;
   /** Called with each error of the store. */
   readonly failed: (error: unknown, call: Exclude<StoreCall, 'heartbeat'>) => void;
 }
@@ -40,7 +41,7 @@ export class FallbackLayer implements Store<RuleHit> {
 
   decide(hits: readonly RuleHit[], options: DecideOptions): MaybePromise<readonly HitResult[]> {
     if (options.unavailable !== undefined) return this.decideAll(hits, options, options.unavailable);
-    const startedAt = hits.length > 1 ? performance.now() : 0;
+    const startedAt = hits.length > 1 ? this.options.shared.awake() : 0;
     const failed = (error: unknown): Promise<HitResult[]> => this.decideAll(hits, options, error);
     try {
       const results = this.next.decide(hits, options);
@@ -128,7 +129,8 @@ export class FallbackLayer implements Store<RuleHit> {
     );
     const { dryRun = false, peek = false } = options;
     const isUndone = !isRefused && (!dryRun || peek) && isDenied(missing, decided);
-    const within = Math.max(1, this.options.timeout - (performance.now() - startedAt));
+    const { timeout, awake } = this.options.shared;
+    const within = Math.max(1, timeout - (awake() - startedAt));
     const others = isUndone
       ? await undo(this.next, known, knownResults, () => true, { within, peek })
       : knownResults;

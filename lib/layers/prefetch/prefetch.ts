@@ -132,15 +132,15 @@ export class PrefetchLayer implements Store<RuleHit>, Follower {
     options: DecideOptions,
   ): Promise<readonly HitResult[]> {
     const [hit] = hits as readonly [RuleHit];
-    const startedAt = performance.now();
+    const { timeout, awake } = this.options.shared;
+    const startedAt = awake();
     const result = await entry.coming!;
     if (result.source === 'fallback') {
       return isFirst ? [result] : this.next.decide(hits, { ...options, unavailable: result.unavailable });
     }
     const spent = entry.prefetched?.isFor(hit) ? entry.prefetched.spendAtOnce(hit) : undefined;
     if (spent) return [spent];
-    const { timeout } = this.options.shared;
-    const elapsed = performance.now() - startedAt;
+    const elapsed = awake() - startedAt;
     const isLate = elapsed >= timeout / 20;
     return this.next.decide(hits, isLate ? { ...options, within: Math.max(1, timeout - elapsed) } : options);
   }

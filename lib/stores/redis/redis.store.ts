@@ -50,6 +50,7 @@ export class RedisStore implements BaseStore, SharedStore {
   readonly clock: Clock;
   readonly stopwatch: Clock;
   readonly timeout: number;
+  readonly awake: Clock = () => this.timed.deadline.now;
   private readonly current: CurrentClient;
   private readonly functions: Functions;
   private readonly timed: TimedCalls;
@@ -70,7 +71,6 @@ export class RedisStore implements BaseStore, SharedStore {
     const read = readOptions('RedisStore', options, REDIS_STORE_OPTIONS);
     const { redis, timeout = 50, connectTimeout = 1000, functions = true, clock } = read;
     const bounds = { timeout, connectTimeout, socketTimeout: Math.max(HANDSHAKE_MS, 5 * timeout) };
-    const subscriber = { ...bounds, socketTimeout: Math.max(SUBSCRIBER_MS, 5 * timeout) };
     this.timeout = timeout;
     this.clock = clock ?? Date.now;
     this.stopwatch = clock ?? performance.now.bind(performance);
@@ -84,15 +84,16 @@ export class RedisStore implements BaseStore, SharedStore {
     this.functions = new Functions(current, lua);
     this.timed = new TimedCalls(this.functions, deadline, current);
     const queues = new CallQueues(() => new CallQueue(this.timed, deadline, LONGEST_WAIT * timeout));
-    const moving = new MovingSlots(queues);
-    this.breaker = new CircuitBreaker(queues, moving, new Probes(this.timed, current), current, faults);
+    const probes = new Probes(this.timed, current);
+    this.breaker = new CircuitBreaker(queues, new MovingSlots(queues), probes, current, faults);
     this.calls = new OpenCalls(this.breaker, current, connectTimeout);
 
     // A request: compose(split, batch)(call)
-    this.feed = new ChangeFeed(current, redis, subscriber);
+    const socketTimeout = Math.max(SUBSCRIBER_MS, 5 * timeout);
+    this.feed = new ChangeFeed(current, redis, { ...bounds, socketTimeout });
     this.adjuster = new Adjuster(this.calls, current, this.feed, this.now, this.clock);
     this.batches = new Batches(this.calls, new LostCalls(this.adjuster), current, faults, this.now);
-    this.split = new Split(this.batches, this, timeout);
+    this.split = new Split(this.batches, this);
     this.heartbeats = new Heartbeats(this.batches, current, faults, this.now);
     this.oldLibraries = new OldLibraries(current, lua, this.stopwatch);
     this.breaker.watch(({ server, error }) => {
@@ -112,10 +113,9 @@ export class RedisStore implements BaseStore, SharedStore {
     const store = new RedisStore(options);
     await store.calls.connected();
     await store.current.settle().catch(() => undefined); // ready() reports passing faults
-    const { problem } = store.current;
-    if (!problem) return store;
+    if (!store.current.problem) return store;
     await store.close();
-    throw new Error(`redis: ${problem.message}`);
+    throw new Error(`redis: ${store.current.problem.message}`);
   }
 
   decide(hits: readonly Hit[], options: DecideOptions): Promise<readonly HitResult[]> {

@@ -126,7 +126,7 @@ export class TimedCalls implements Caller {
   /** @param deadline that of calls without their own timeout */
   constructor(
     private readonly next: Caller,
-    private readonly deadline: Deadline,
+    readonly deadline: Deadline,
     private readonly current: CurrentClient,
   ) {
     this.silence = new Deadline(Math.max(SILENCE_MS, 5 * deadline.timeout));
@@ -136,12 +136,14 @@ export class TimedCalls implements Caller {
   run(call: Call): Promise<unknown> {
     const { timeout } = call;
     call.isSent = true;
-    call.writtenAt = performance.now();
-    call.until = call.writtenAt + (timeout ?? this.deadline.timeout);
     const reply = this.next.run(call);
     call.reply = reply;
-    if (timeout !== undefined) return new Deadline(timeout).within(reply);
-    return this.deadline.within(reply, () => this.expectLate(reply, call.server));
+    const deadline = timeout === undefined ? this.deadline : new Deadline(timeout);
+    const expectLate = (): void => this.expectLate(reply, call.server);
+    const result = deadline.within(reply, timeout === undefined ? expectLate : undefined);
+    const until = deadline.now + deadline.timeout;
+    call.left = () => until - deadline.now;
+    return result;
   }
 
   close(): void {

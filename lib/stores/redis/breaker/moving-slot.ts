@@ -36,17 +36,19 @@ export class MovingSlots {
    */
   async repeat(call: Call, failure: unknown): Promise<unknown> {
     if (!isMoving(failure, call)) throw failure;
-    const { until } = call;
-    const least = (until - performance.now()) / 4;
+    let left = call.left!();
+    const least = left / 4;
     let error = failure;
     for (let pause = FIRST_PAUSE_MS; isMoving(error, call); pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
       const wait = pause * (0.5 + Math.random() / 2);
-      if (until - performance.now() - wait < least) break;
+      left -= wait;
+      if (left < least) break;
       await sleep(wait);
       try {
-        call.timeout = Math.max(least, until - performance.now());
+        call.timeout = Math.max(least, left);
         return await this.next.run(call);
       } catch (next) {
+        left = call.left!();
         error = next;
       }
     }

@@ -7,7 +7,7 @@ import {
   type Hit,
   type HitResult,
 } from '../../../contracts/store.js';
-import type { BaseStore } from '../../../contracts/base-store.js';
+import type { BaseStore, SharedStore } from '../../../contracts/base-store.js';
 import { StoreFault } from '../../../contracts/store-fault.js';
 import { Call, type CallClock, type Request, type Caller } from './call.js';
 import type { ClientFaults, CurrentClient } from '../link/current-client.js';
@@ -183,12 +183,10 @@ export class Split {
   /**
    * @param next decides the hits of one slot
    * @param store refunds the charges of the others, and decides them again
-   * @param timeout that of the store, in milliseconds
    */
   constructor(
     private readonly next: Pick<Batches, 'decide'>,
-    private readonly store: Pick<BaseStore, 'decide' | 'adjust'>,
-    private readonly timeout: number,
+    private readonly store: Pick<BaseStore & SharedStore, 'decide' | 'adjust' | 'timeout' | 'awake'>,
   ) {}
 
   /** @returns the results; those of a slot that could not decide are `unavailable` */
@@ -197,7 +195,8 @@ export class Split {
     parts: readonly (readonly Hit[])[],
     options: DecideOptions,
   ): Promise<readonly HitResult[]> {
-    const startedAt = performance.now();
+    const { timeout, awake } = this.store;
+    const startedAt = awake();
     const settled = await Promise.allSettled(parts.map((part) => this.next.decide(part, options)));
     const results = new Map<Hit, HitResult>();
     const charged = new Set<Hit>();
@@ -214,7 +213,7 @@ export class Split {
     const isRefused = hits.some((hit, index) => isDenial(inOrder[index]!) && !hit.shadow);
     const { dryRun = false, peek = false } = options;
     if ((dryRun && !peek) || !isRefused || charged.size === 0) return inOrder;
-    const within = Math.max(1, this.timeout - (performance.now() - startedAt));
+    const within = Math.max(1, timeout - (awake() - startedAt));
     return undo(this.store, hits, inOrder, (hit) => charged.has(hit), { within, peek });
   }
 }

@@ -90,9 +90,8 @@ export class Call {
   private positionOf: Map<string, number> | undefined;
   /** The position of each key added; absent without duplicates. */
   private positions: number[] | undefined;
-  /** When it was written, and when its deadline ends, by `performance.now()`. */
-  writtenAt = 0;
-  until = 0;
+  /** Returns the milliseconds until its deadline; absent until the call is written. */
+  left: (() => number) | undefined;
   /** The reply of the server, even if it is late; absent until the call is written. */
   reply: Promise<unknown> | undefined;
 

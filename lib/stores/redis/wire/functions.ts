@@ -106,15 +106,15 @@ export class Functions implements Caller {
 
   /** Repeats a call that no function has executed, unless its deadline has passed. */
   private async recover(error: unknown, call: Call, loads = 0): Promise<unknown> {
-    const { server, until } = call;
+    const { server } = call;
     const message = isError(error) ? error.message : '';
-    if (performance.now() >= until) throw error;
+    if (call.left!() <= 0) throw error;
     if (OUT_OF_MEMORY.test(message)) return this.sendWhenFull(call, loads);
     if (isNotOffered(message)) return this.runScript(call, oneLine(message));
     if (!message.startsWith(NOT_FOUND)) throw error;
     if (loads === MOST_LOADS) return this.scripts.run(call); // the next call loads the library again
     const refusal = await this.load(server);
-    if (performance.now() >= until) throw error;
+    if (call.left!() <= 0) throw error;
     if (refusal) return this.runUnloaded(refusal, call);
     return this.send(call).then(
       (reply) => this.ran(reply, call),
