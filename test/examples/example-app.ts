@@ -15,10 +15,11 @@ export class Examples {
   static async install(): Promise<Examples> {
     const folder = mkdtempSync(join(tmpdir(), 'examples-'));
     const modules = join(folder, 'node_modules');
-    mkdirSync(modules);
+    mkdirSync(join(modules, '.bin'), { recursive: true });
     for (const name of readdirSync(join(packageRoot, 'node_modules'))) {
-      symlinkSync(join(packageRoot, 'node_modules', name), join(modules, name));
+      if (name !== '.bin') symlinkSync(join(packageRoot, 'node_modules', name), join(modules, name));
     }
+    symlinkSync('../typescript-7/bin/tsc', join(modules, '.bin/tsc'));
     const installed = join(modules, 'nestjs-redis-rate-limit');
     mkdirSync(installed);
     const tarball = await packTarball();
