@@ -3,7 +3,7 @@ import { cpus } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { drive } from './lanes.mjs';
-import { progress } from './report.mjs';
+import { asked, progress } from './report.mjs';
 import { median, percentile, spread } from './stats.mjs';
 
 setFlagsFromString('--expose-gc');
@@ -52,9 +52,12 @@ function quietRounds(measured) {
   return measured[0].filter((_, round) => isQuiet(measured, round)).length;
 }
 
-/** The warm-up as a multiple of the measurement. V8 takes two seconds to compile what a new process runs often. */
-const WARM_UP = 0.5;
-const FIRST_WARM_UP = 4;
+/**
+ * The warm-up as a multiple of the measurement, without `--quick`, which decides each subject once before it. V8 takes two
+ * seconds to compile what a new process runs often.
+ */
+const WARM_UP = asked.quick ? 0 : 0.5;
+const FIRST_WARM_UP = asked.quick ? 0 : 4;
 
 /** Creates the contestant, unless it has a process of its own since the first round, warms it up, and measures it. */
 async function measure(place, round) {

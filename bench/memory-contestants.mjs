@@ -1,10 +1,8 @@
 // The limiters that are compared in memory: functions like those of contestants.mjs, without a server. Each has a process
 // of its own, which ends with it.
-import { ThrottlerStorageService } from '@nestjs/throttler';
 import { MemoryStore as ExpressStore } from 'express-rate-limit';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
-import { MemoryStore } from '../dist/esm/index.js';
-import { RateLimiter } from '../dist/esm/limiter.js';
+import { MemoryStore, RateLimiter } from '../dist/esm/limiter.js';
 import { rulesOf, WINDOW_MS } from './contestants.mjs';
 
 /** This library with its memory store. */
@@ -52,6 +50,7 @@ export async function flexible({ limit }) {
 
 /** The default storage of `@nestjs/throttler`, which keeps every hit of the window. */
 export async function throttler({ limit }) {
+  const { ThrottlerStorageService } = await import('@nestjs/throttler'); // It imports Nest.
   const storage = new ThrottlerStorageService();
   return {
     ask: (subject) => storage.increment(subject, WINDOW_MS, limit, WINDOW_MS, 'default'),
