@@ -14,7 +14,7 @@ const redis = server.connect();
 const measured = RULES.map(() => []);
 for (let round = 0; round < ROUNDS; round++) {
   for (const [index, rule] of RULES.entries()) {
-    measured[index].push(await costOf(rule, { redis, url: server.url, keys: KEYS }));
+    measured[index].push(await costOf(rule, { redis, url: server.address, keys: KEYS }));
   }
 }
 redis.disconnect();
