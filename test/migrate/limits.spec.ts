@@ -31,10 +31,13 @@ export class AppModule {}`;
 
 const strict = (limit: number): string => `Throttle({ default: { limit: ${limit}, ttl: 60_000 } })`;
 
+/** Without the types of the DOM, which take most of the time of a migration. */
+const LIB = '{ "compilerOptions": { "lib": ["es2022"] } }';
+
 /** Migrates the files of an application: what was printed, each row of the table, and the files afterwards. */
 async function migrated(files: Readonly<Record<string, string>>) {
   const root = mkdtempSync(join(folder, 'app-'));
-  for (const [name, text] of Object.entries({ 'tsconfig.json': '{}', ...files })) {
+  for (const [name, text] of Object.entries({ 'tsconfig.json': LIB, ...files })) {
     mkdirSync(dirname(join(root, name)), { recursive: true });
     writeFileSync(join(root, name), text);
   }
