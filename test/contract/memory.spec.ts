@@ -1,4 +1,5 @@
 import { MemoryStore } from '../../lib/index.js';
+import { steadyPaceContract } from './steady-pace.contract.js';
 import { storeContract } from './store-contract.js';
 
-storeContract('memory', (clock) => new MemoryStore({ clock }));
+storeContract('memory', (clock) => new MemoryStore({ clock }), steadyPaceContract);

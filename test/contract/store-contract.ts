@@ -15,14 +15,21 @@ import { reservationContract } from './reservation.contract.js';
 import { shortBlockContract } from './short-block.contract.js';
 import { allOrNothingContract } from './all-or-nothing.contract.js';
 import { everyAlgorithmContract } from './every-algorithm.contract.js';
-import { benches, type CreateStore } from './limiter-bench.js';
-import { steadyPaceContract } from './steady-pace.contract.js';
+import { benches, type Bench, type CreateStore } from './limiter-bench.js';
 import { thresholdsContract } from './thresholds.contract.js';
 import { timelinesContract } from './timelines.contract.js';
 import { subjectsContract } from './subjects.contract.js';
 
-/** The behaviour of every store, with the same figures. Every new store has to pass it. */
-export function storeContract(name: string, createStore: CreateStore): void {
+/**
+ * The behaviour of every store, with the same figures. Every new store has to pass it.
+ *
+ * @param more further contracts of the store
+ */
+export function storeContract(
+  name: string,
+  createStore: CreateStore,
+  ...more: readonly ((bench: () => Bench) => void)[]
+): void {
   describe(`the ${name} store`, () => {
     const bench = benches(createStore);
     timelinesContract(bench);
@@ -44,6 +51,6 @@ export function storeContract(name: string, createStore: CreateStore): void {
     acquireContract(bench);
     leakyQueueContract(bench);
     shadowContract(bench);
-    steadyPaceContract(bench);
+    for (const contract of more) contract(bench);
   });
 }

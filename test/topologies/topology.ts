@@ -13,7 +13,8 @@ export interface Topology {
 }
 
 /**
- * Runs the whole store contract on servers that are configured differently from the shared one.
+ * Runs the store contract on servers that are configured differently from the shared one. Without its steady paces: the
+ * arithmetic of a script does not depend on how its server is reached.
  *
  * @param more tests of this topology, while its servers run
  */
