@@ -196,12 +196,13 @@ export class RateLimitEvents<Context = unknown> {
     this.emit('storeError', { error: fault, call });
   }
 
-  /** @internal */
-  storeChanged({ server, error }: StoreChange): void {
+  /** @internal Returns whether the failures of the store have a listener. */
+  storeChanged({ server, error }: StoreChange): boolean {
     const fault = error === undefined ? undefined : storeFaultOf(error);
     const wasOpen = this.servers?.of(server).changed(fault);
-    if (fault && wasOpen) return;
+    if (fault && wasOpen) return true;
     this.emit('breaker', { state: fault ? 'open' : 'closed', server, error: fault });
+    return this.listeners.breaker.size + this.listeners.storeError.size > 0;
   }
 
   /** @internal */

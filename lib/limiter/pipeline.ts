@@ -1,4 +1,6 @@
 import type { Algorithm } from '../contracts/algorithm.js';
+import type { Fallback } from '../contracts/decision.js';
+import { storeFaultOf } from '../contracts/store-fault.js';
 import type { Store } from '../contracts/store.js';
 import type { SharedStore } from '../contracts/base-store.js';
 import { DenyCache } from '../layers/deny-cache/deny-cache.js';
@@ -60,7 +62,7 @@ export class Pipeline {
     this.store = denyCache ? new DenyCache(this.prefetch, caching) : this.prefetch;
     this.ends = [
       shared.watch((change) => {
-        events.storeChanged(change);
+        if (!events.storeChanged(change) && change.error !== undefined) warnOf(change.error, onStoreError);
         changed();
       }),
       shared.watchHeartbeats?.({ lostData: (server) => events.dataLost(server) }),
@@ -95,4 +97,13 @@ export class Pipeline {
     await this.instances.stop();
     for (const end of this.ends) end?.();
   }
+}
+
+/** Emits a process warning for a server that cannot decide. */
+function warnOf(error: unknown, onStoreError: Fallback): void {
+  const { message } = storeFaultOf(error);
+  process.emitWarning(
+    `The store cannot decide: ${message}. Until it can, onStoreError: '${onStoreError}' decides. Listeners of 'breaker' or 'storeError' in the limiter's events replace this warning.`,
+    { type: 'RateLimitWarning' },
+  );
 }

@@ -12,7 +12,7 @@ import { loadTsMorph, SyntaxKind, tsMorph } from './ts-morph.js';
 import { isTest } from './constants.js';
 
 /** How to migrate. */
-interface MigrateOptions {
+export interface MigrateOptions {
   /** Whether nothing is written. */
   readonly dryRun: boolean;
   /** Whether files with uncommitted changes are written as well. */

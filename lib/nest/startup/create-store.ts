@@ -7,6 +7,7 @@ import type { RedisStore } from '../../stores/redis/redis.store.js';
 import type { DeclaredRules } from '../rules/declared-rules.js';
 import { Logger } from '@nestjs/common';
 import { shown } from '../../contracts/shown.js';
+import { fullMessage } from '../../stores/memory/entries.js';
 import { MemoryStore } from '../../stores/memory/memory.store.js';
 import { warnOfLargeLog } from '../checks/route-checks.js';
 import type { Engine } from '../../limiter/engine.js';
@@ -173,11 +174,6 @@ const FIX: Record<CountedInMemory, string> = {
 function warnOfFullMemory(store: MemoryStore, counted: CountedInMemory, warnings: Warnings): void {
   store.watchFull((maxKeys) => {
     warnings.withdraw('RL_MEMORY_FULL', counted);
-    const keys = maxKeys.toLocaleString('en');
-    warnings.warn(
-      'RL_MEMORY_FULL',
-      `The memory holds maxKeys (${keys}) counters, and the least recently used are deleted before they end: their subjects start with a full limit. ${FIX[counted]}.`,
-      counted,
-    );
+    warnings.warn('RL_MEMORY_FULL', fullMessage(maxKeys, FIX[counted]), counted);
   });
 }

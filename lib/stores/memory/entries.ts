@@ -142,10 +142,20 @@ function release(entry: Entry): number {
 /** Milliseconds in which evictions are reported once. */
 const REPORT_EVERY_MS = 3_600_000;
 
+/** Returns the warning of a full store. */
+export function fullMessage(maxKeys: number, fix: string): string {
+  const keys = maxKeys.toLocaleString('en');
+  return `The memory holds maxKeys (${keys}) counters, and the least recently used are deleted before they end: their subjects start with a full limit. ${fix}.`;
+}
+
 /** Reports evictions of states that have not expired. */
 export class Evictions {
   /** Receives the maximum size of the store. */
-  full: ((maxKeys: number) => void) | undefined;
+  full = (maxKeys: number): void =>
+    process.emitWarning(fullMessage(maxKeys, 'Raise maxKeys, or count in Redis'), {
+      type: 'RateLimitWarning',
+      code: 'RL_MEMORY_FULL',
+    });
   private reportedAt = -Infinity;
 
   constructor(
@@ -154,7 +164,6 @@ export class Evictions {
   ) {}
 
   report(): void {
-    if (!this.full) return;
     const now = this.stopwatch();
     if (now - this.reportedAt < REPORT_EVERY_MS) return;
     this.reportedAt = now;

@@ -138,7 +138,7 @@ export class MemoryStore implements BaseStore {
     return () => this.grantFollowers.delete(follower);
   }
 
-  /** @internal Calls back when a state is evicted that has not expired, at most once an hour. */
+  /** @internal Calls back when a state is evicted that has not expired, at most once an hour, instead of a process warning. */
   watchFull(full: (maxKeys: number) => void): void {
     this.evictions.full = full;
   }
