@@ -38,8 +38,18 @@ export class Walk implements OnModuleInit {
     @Inject(RateLimitService) private readonly service: RateLimitService,
   ) {}
 
-  /** @throws RateLimitConfigError listing all problems of all rules and handlers */
+  /** @throws RateLimitConfigError listing all problems of all rules and handlers; an application that cannot start leaves nothing open */
   async onModuleInit(): Promise<void> {
+    try {
+      await this.walk();
+    } catch (error) {
+      await this.service.close();
+      await this.service.engine.base.close();
+      throw error;
+    }
+  }
+
+  private async walk(): Promise<void> {
     if ([...classes(this.modules)].some(hasOtherHandlers)) await this.transports.open();
     await this.rules.compileOptions();
     if (injectsOperations(this.modules)) await this.service.load();

@@ -1,0 +1,26 @@
+import { expect, it } from '@jest/globals';
+import { Test } from '@nestjs/testing';
+import { Redis } from 'ioredis';
+import { RateLimitModule } from '../../lib/index.js';
+import { startRedisServer } from '../support/redis/redis-server.mjs';
+import { until } from '../support/redis/until.mjs';
+
+it('an application that an invalid rule stops at start closes its connections, and is not counted', async () => {
+  const server = await startRedisServer();
+  const admin = new Redis(server.url);
+  try {
+    const rules = { default: { window: '1m' } as never };
+    const imports = [RateLimitModule.forRoot({ redis: server.url, rules })];
+    const app = (await Test.createTestingModule({ imports }).compile()).createNestApplication();
+    await expect(app.init()).rejects.toThrow('rules.default');
+    const connections = async () =>
+      String(await admin.client('LIST'))
+        .trim()
+        .split('\n');
+    await until(async () => (await connections()).length === 1, 'the connections to be closed');
+    expect(await admin.keys('*instances*')).toEqual([]);
+  } finally {
+    admin.disconnect();
+    await server.stop();
+  }
+});
