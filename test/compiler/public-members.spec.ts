@@ -71,6 +71,7 @@ const MEMBERS: Readonly<Record<string, readonly string[]>> = {
     'clock',
     'stopwatch',
     'timeout',
+    'awake',
     'decide',
     'adjust',
     'block',
