@@ -36,7 +36,7 @@ export class MovingSlots {
    */
   async repeat(call: Call, failure: unknown): Promise<unknown> {
     if (!isMoving(failure, call)) throw failure;
-    let left = call.left!();
+    let left = call.left?.() ?? 0; // A call that was not written is not repeated.
     const least = left / 4;
     let error = failure;
     for (let pause = FIRST_PAUSE_MS; isMoving(error, call); pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
@@ -48,7 +48,7 @@ export class MovingSlots {
         call.timeout = Math.max(least, left);
         return await this.next.run(call);
       } catch (next) {
-        left = call.left!();
+        left = Math.min(left, call.left!());
         error = next;
       }
     }
