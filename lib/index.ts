@@ -52,7 +52,7 @@ export { RateLimitConflictError } from './contracts/rate-limit-conflict.error.js
 
 // Decisions and errors
 export type { Decision, RuleDecision } from './contracts/decision.js';
-export type { Explanation } from './nest/rate-limit.service.js';
+export type { Explanation } from './nest/explanation.js';
 export { RateLimitExceededException } from './nest/rate-limit.exception.js';
 export { RateLimitUnavailableException } from './nest/rate-limit.exception.js';
 export { RateLimitConfigError } from './contracts/rate-limit-config.error.js';

@@ -1,7 +1,7 @@
 import type { RuleDecision } from '../../contracts/decision.js';
 import type { RuleHit } from '../../rules/compiled-rule.js';
 import { RULE_CHART_S } from '../snapshot.js';
-import type { RecordedRequests } from '../../nest/rate-limit.service.js';
+import type { RecordedRequests } from '../../nest/explanation.js';
 import { hashOf, isSampled, mergeTraffic, routeHash, TrafficRecord } from '../preview/traffic-record.js';
 import { subjectText } from '../subjects/masked.js';
 import { DeniedSubjects } from './space-saving.js';

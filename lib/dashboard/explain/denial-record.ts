@@ -3,7 +3,7 @@ import type { RuleHit } from '../../rules/compiled-rule.js';
 import { DecidedHit } from '../../limiter/decision.js';
 import { denialIds } from '../../limiter/denial-id.js';
 import type { DecisionEvent } from '../../limiter/events.js';
-import type { ExplainedRule, RecordedRequests } from '../../nest/rate-limit.service.js';
+import type { ExplainedRule, RecordedRequests } from '../../nest/explanation.js';
 import { exceptionKey, type HeldRule } from '../../nest/rules/rule-changes.js';
 import type { RuleTable } from '../../nest/rules/rule-table.js';
 import type { Subject } from '../../rules/subject.js';

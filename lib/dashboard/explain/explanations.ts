@@ -6,14 +6,10 @@ import type { SourcedRule } from '../../contracts/rule-source.js';
 import { readOptions } from '../../contracts/options.js';
 import { rejectConfig } from '../../contracts/rate-limit-config.error.js';
 import { denialIds, hasWritten } from '../../limiter/denial-id.js';
+import type { Explanation, ExplainedRule, RecordedRequests } from '../../nest/explanation.js';
 import { AUTHOR } from '../../live/change-options.js';
 import type { HeldRule } from '../../nest/rules/rule-changes.js';
-import {
-  RateLimitService,
-  type ExplainedRule,
-  type Explanation,
-  type RecordedRequests,
-} from '../../nest/rate-limit.service.js';
+import { RateLimitService } from '../../nest/rate-limit.service.js';
 import { type EventSubject, subjectForPrograms } from '../../rules/subject.js';
 import { ProcessReports } from '../collect/process-reports.js';
 import { subjectOfText, subjectText } from '../subjects/masked.js';

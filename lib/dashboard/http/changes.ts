@@ -12,10 +12,11 @@ import { AUTHORSHIP, durationOption, readOptions, type OptionCheck } from '../..
 import { escaped } from '../../contracts/shown.js';
 import { RateLimitStoreError } from '../../limiter/rate-limit-store.error.js';
 import { UNSET_OPTIONS, type LiveRuleFields } from '../../live/change-options.js';
-import { RateLimitService, type Explanation } from '../../nest/rate-limit.service.js';
+import { RateLimitService } from '../../nest/rate-limit.service.js';
 import { DASHBOARD_OPTIONS, type DashboardOptions } from '../dashboard.options.js';
 import { Previews } from '../preview/previews.js';
 import { ProcessReports } from '../collect/process-reports.js';
+import type { Explanation } from '../../nest/explanation.js';
 import type { NamedSubject } from '../snapshot.js';
 import { unmasked } from '../subjects/masked.js';
 import { Restrictions } from '../subjects/restrictions.js';

@@ -1,7 +1,7 @@
 import { h } from 'preact';
 import { useState } from 'preact/hooks';
 import { pathsOf, ticksOf, xOf } from '../../replay/lane.js';
-import type { ExplainedRule, Explanation, RecordedRequests } from '../../nest/rate-limit.service.js';
+import type { ExplainedRule, Explanation, RecordedRequests } from '../../nest/explanation.js';
 import type { NamedSubject, Snapshot } from '../snapshot.js';
 import { findings, openDialog, searchForm, useReading } from './dialog.js';
 import { openEditor } from './edit-dialog.js';
