@@ -15,6 +15,9 @@ import { live } from './page-parts.js';
 /** Whether the list of processes has the focus, so that the arrow keys scroll it. */
 const FOCUSED = `document.activeElement.matches('.scrolled')`;
 
+/** A page behind another one may draw no frames, with which looks are due by default. */
+const LOOKS = { polling: 100 };
+
 describe('the operations page of three processes', () => {
   let chromium: Chromium;
   let server: RedisServer;
@@ -61,14 +64,17 @@ describe('the operations page of three processes', () => {
   /** Waits until both charts have what the clients counted. */
   async function hasAll(page: Page): Promise<void> {
     const text = `: ${clients.allowed} allowed, ${clients.denied} denied.`;
-    for (const chart of ['#chart', '#hour'])
-      await page.waitForFunction(
-        `document.querySelector('${chart}').ariaLabel.includes(${JSON.stringify(text)})`,
-      );
+    for (const chart of ['#chart', '#hour']) {
+      const has = `document.querySelector('${chart}').ariaLabel.includes(${JSON.stringify(text)})`;
+      await page.waitForFunction(has, LOOKS).catch(async (error: unknown) => {
+        const label = await page.$eval(chart, ({ ariaLabel }) => ariaLabel);
+        throw new Error(`${chart} has not "${text}" but "${label}"`, { cause: error });
+      });
+    }
   }
 
   const states = (page: Page, text: RegExp) =>
-    page.waitForFunction(`${String(text)}.test(document.querySelector('#problems').textContent)`);
+    page.waitForFunction(`${String(text)}.test(document.querySelector('#problems').textContent)`, LOOKS);
 
   it('has what the clients counted after one was killed and all were replaced', async () => {
     server = await startRedisServer();
