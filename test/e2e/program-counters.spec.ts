@@ -242,7 +242,7 @@ describe('a program that names a missing rule, route or subject', () => {
       'rule "logn": not in the module\'s `onDemand` or `rules`; allowed: none, since there are none',
     );
     await expect(limits.reset({ route: [LoginController, 'logn'] }, IP)).rejects.toThrow(
-      'route LoginController.logn: no handler of this application',
+      'route LoginController.logn: no handler of this application: did you mean "login"?; allowed: "login"',
     );
     await expect(limits.reset({ route: [Other, 'login'] }, IP)).rejects.toThrow(
       'route Other.login: no handler of this application',

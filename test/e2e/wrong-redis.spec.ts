@@ -108,6 +108,16 @@ describe('a wrong `redis` stops the application instead of dialing localhost:637
       'redis: got "redis://", which names no host; write "redis://host:6379"',
     ],
     [
+      'a URL of TLS without a host',
+      'rediss://',
+      'redis: got "rediss://", which names no host; write "rediss://host:6379"',
+    ],
+    [
+      'a port that is no number',
+      'redis://cache:abc',
+      'redis: got "redis://cache:***", which is not a URL; write "redis://user:password@host:6379", with the password encoded by encodeURIComponent',
+    ],
+    [
       'a URL with the name of a database',
       'redis://cache:6379/limits',
       'redis: got "redis://cache:6379/limits", whose path is not the number of a database; write "redis://host:6379/0"',

@@ -1,5 +1,11 @@
 import { Inject, Injectable, type Type } from '@nestjs/common';
-import { problem, quoted, rejectConfig, rejectValue } from '../../contracts/rate-limit-config.error.js';
+import {
+  problem,
+  quoted,
+  rejectConfig,
+  rejectValue,
+  unknownName,
+} from '../../contracts/rate-limit-config.error.js';
 import { entryOf } from '../../contracts/entry-of.js';
 import { RuleTable, type TableRule } from '../rules/rule-table.js';
 import type { RouteLimit } from './route-limit.js';
@@ -111,7 +117,11 @@ export class Routes {
     const { prototype } = type as { prototype: Record<string, Handler> };
     const route = this.of(type, prototype[method]!);
     const path = `route ${type.name}.${method}`;
-    if (!route) rejectConfig(`${path}: no handler of this application`);
+    if (!route) {
+      const known = Array.from(this.byType.get(type)?.keys() ?? [], ({ name }) => name);
+      const text = `${path}: no handler of this application`;
+      rejectConfig(known.length === 0 ? text : unknownName(text, method, known));
+    }
     const { rule } = reference;
     const rules = route.limits.map((limit) => limit.rule);
     const named = rules.filter(({ name }) => rule === undefined || name === rule);

@@ -19,13 +19,19 @@ function urlProblems(given: string): string[] {
     return [`${got}, which has no scheme; write "redis://${given}"`];
   }
   if (given.startsWith('/')) return [`${got}; write redis: { path: ${shown(given)} }`];
-  if (!/^rediss?:\/\//.test(given) || !URL.canParse(given)) return [`${got}; allowed: ${REDIS_ALLOWED}`];
+  const [scheme] = /^rediss?:\/\//.exec(given) ?? [];
+  if (scheme === undefined) return [`${got}; allowed: ${REDIS_ALLOWED}`];
+  if (!URL.canParse(given)) {
+    return [
+      `${got}, which is not a URL; write "${scheme}user:password@host:6379", with the password encoded by encodeURIComponent`,
+    ];
+  }
   const { hostname, pathname, searchParams } = new URL(given);
   if (hostname === '' || /^(undefined|null|nan)$/i.test(hostname)) {
-    return [`${got}, which names no host; write "redis://host:6379"`];
+    return [`${got}, which names no host; write "${scheme}host:6379"`];
   }
   if (!/^\/?\d*$/.test(pathname)) {
-    return [`${got}, whose path is not the number of a database; write "redis://host:6379/0"`];
+    return [`${got}, whose path is not the number of a database; write "${scheme}host:6379/0"`];
   }
   const db = searchParams.get('db');
   return db === null || /^\d+$/.test(db) ? [] : [`${got}, whose \`db\` is not the number of a database`];
