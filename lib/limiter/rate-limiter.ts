@@ -73,7 +73,9 @@ export class RateLimiter {
     subject: SubjectValue,
     options?: ConsumeOptions<Name>,
   ): Promise<Decision> {
-    return this.run(rules, (operations) => operations.consume(rules, subject, options));
+    const { operations } = this;
+    if (operations && !operations.resolver.load(rules)) return operations.consume(rules, subject, options);
+    return this.run(rules, (loaded) => loaded.consume(rules, subject, options));
   }
 
   /**
@@ -229,18 +231,15 @@ export class RateLimiter {
   }
 
   /** The first operation that waits for the code puts it in place, so that no later one is run before those that wait. */
-  private whenLoaded<Result>(operate: () => Promise<Result>): Promise<Result> {
-    const opening = (this.opening ??= this.open());
-    return opening.then(
-      (operations) => {
-        this.operations ??= operations;
-        return operate();
-      },
-      (error: unknown) => {
-        this.opening = undefined;
-        throw error;
-      },
-    );
+  private async whenLoaded<Result>(operate: () => Promise<Result>): Promise<Result> {
+    try {
+      const operations = await (this.opening ??= this.open());
+      this.operations ??= operations;
+    } catch (error) {
+      this.opening = undefined;
+      throw error;
+    }
+    return operate();
   }
 
   private async open(): Promise<ProgramOperations> {

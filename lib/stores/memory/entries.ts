@@ -3,18 +3,26 @@ import { LruEntry, LruMap } from '../../contracts/lru-map.js';
 import type { Adjustment } from '../../contracts/store.js';
 import { every, type Timer } from '../../contracts/timer.js';
 
-/** A state in the map. */
+/**
+ * A state in the map. V8 changes a field in place that has held nothing but floating-point numbers: a state that is a
+ * number leaves no garbage, and nothing for a collection to copy.
+ */
 class Entry extends LruEntry<Entry> {
+  /** The state if it is a number, else `NaN`. */
+  private number = NaN;
+  private other: unknown = undefined;
+  expiresAt = NaN;
   /** Total size added to the map when the entry was last used. */
   usedAt = 0;
 
-  constructor(
-    key: string,
-    size: number,
-    public state: unknown,
-    public expiresAt: number,
-  ) {
-    super(key, size);
+  get state(): unknown {
+    return Number.isNaN(this.number) ? this.other : this.number;
+  }
+
+  set state(state: unknown) {
+    const isNumber = typeof state === 'number';
+    this.number = isNumber ? state : NaN;
+    this.other = isNumber ? undefined : state;
   }
 }
 
@@ -67,13 +75,13 @@ export class Entries {
 
   /** @param size an integer from 1 */
   set(stateKey: StateKey, state: unknown, expiresAt: number, size: number): void {
-    const entry = this.find(stateKey);
-    if (entry) {
-      entry.state = state;
-      entry.expiresAt = expiresAt;
-      this.added += Math.max(0, size - entry.size);
-      if (size !== entry.size) this.map.resize(entry, size);
-    } else this.add(stateKey, new Entry(stateKey.key, size, state, expiresAt));
+    const known = this.find(stateKey);
+    const entry = known ?? this.add(stateKey, size);
+    entry.state = state;
+    entry.expiresAt = expiresAt;
+    if (!known || size === known.size) return;
+    this.added += Math.max(0, size - known.size);
+    this.map.resize(known, size);
   }
 
   /** Deletes a state. Returns its expiry; `undefined` if there was none. */
@@ -93,12 +101,14 @@ export class Entries {
     return new LruMap<Entry>(Infinity, this.maxSize, (entry) => this.evicted(release(entry)));
   }
 
-  private add(stateKey: StateKey, entry: Entry): void {
+  private add(stateKey: StateKey, size: number): Entry {
+    const entry = new Entry(stateKey.key, size);
     stateKey.entry = entry;
-    this.added += entry.size;
+    this.added += size;
     entry.usedAt = this.added;
     this.map.add(entry);
     this.sweeper ??= this.startSweeper();
+    return entry;
   }
 
   private find(stateKey: StateKey): Entry | undefined {
