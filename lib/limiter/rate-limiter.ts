@@ -73,9 +73,9 @@ export class RateLimiter {
     subject: SubjectValue,
     options?: ConsumeOptions<Name>,
   ): Promise<Decision> {
-    const { operations } = this;
-    if (operations && !operations.resolver.load(rules)) return operations.consume(rules, subject, options);
-    return this.run(rules, (loaded) => loaded.consume(rules, subject, options));
+    const { operations: known } = this; // With `run` alone, each request would allocate a closure.
+    if (known && !known.resolver.load(rules)) return known.consume(rules, subject, options);
+    return this.run(rules, (operations) => operations.consume(rules, subject, options));
   }
 
   /**

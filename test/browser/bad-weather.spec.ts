@@ -15,7 +15,7 @@ import { live } from './page-parts.js';
 /** Whether the list of processes has the focus, so that the arrow keys scroll it. */
 const FOCUSED = `document.activeElement.matches('.scrolled')`;
 
-/** A page behind another one may draw no frames, with which looks are due by default. */
+/** How often to look: by default with each frame, of which a page behind another one may draw none. */
 const LOOKS = { polling: 100 };
 
 describe('the operations page of three processes', () => {

@@ -115,7 +115,7 @@ describe('a wrong `redis` stops the application instead of dialing localhost:637
     [
       'a port that is no number',
       'redis://cache:abc',
-      'redis: got "redis://cache:***", which is not a URL; write "redis://user:password@host:6379", with the password encoded by encodeURIComponent',
+      'redis: got "redis://cache:***", which is not a URL; write "redis://user:password@host:6379", with a number as the port and the password encoded by encodeURIComponent',
     ],
     [
       'a URL with the name of a database',

@@ -59,6 +59,7 @@ export class ProgramRules implements Resolver {
   ) {}
 
   load(rules: unknown): Promise<void> | undefined {
+    if (typeof rules === 'string') return undefined; // Rules with names are loaded at start.
     const named = [rules].flat().map((rule) => (isFields(rule) ? rule['algorithm'] : undefined));
     return loadAlgorithms(named.filter((name) => typeof name === 'string'));
   }

@@ -118,7 +118,8 @@ export class Routes {
     const route = this.of(type, prototype[method]!);
     const path = `route ${type.name}.${method}`;
     if (!route) {
-      const known = Array.from(this.byType.get(type)?.keys() ?? [], ({ name }) => name);
+      const names = Array.from(this.byType.get(type)?.keys() ?? [], ({ name }) => name);
+      const known = names.filter((name) => this.of(type, prototype[name]!)); // A library may replace a method.
       const text = `${path}: no handler of this application`;
       rejectConfig(known.length === 0 ? text : unknownName(text, method, known));
     }

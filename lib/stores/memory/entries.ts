@@ -4,8 +4,8 @@ import type { Adjustment } from '../../contracts/store.js';
 import { every, type Timer } from '../../contracts/timer.js';
 
 /**
- * A state in the map. V8 changes a field in place that has held nothing but floating-point numbers: a state that is a
- * number leaves no garbage, and nothing for a collection to copy.
+ * A state in the map. V8 changes a field in place if it has held only floating-point numbers, so that a new state that is
+ * a number allocates nothing that a garbage collection would have to copy.
  */
 class Entry extends LruEntry<Entry> {
   /** The state if it is a number, else `NaN`. */

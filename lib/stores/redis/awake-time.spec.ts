@@ -23,8 +23,8 @@ it('counts a gap between two ticks, in which the event loop did not run, as one 
   expect(time.now - start).toBe(11);
 });
 
-/** A call was sent 5 ms ago by this clock, when the process was busy for 4 seconds. */
-function afterBusyTime() {
+/** A clock, from 0, and a function that keeps the process busy for 4 seconds, which count as 6 ms. */
+function awakeClock() {
   const time = new AwakeTime(5);
   const start = time.now;
   const awake = () => time.now - start;
@@ -48,7 +48,7 @@ const DENIED: HitResult = { ...ALLOWED, allowed: false, remaining: 0 };
 
 /** Two hits of a request whose second one is denied after a busy time. */
 function twoHits() {
-  const { awake, beBusy } = afterBusyTime();
+  const { awake, beBusy } = awakeClock();
   const keys = new Keys('rl:', Date.now);
   const rule = compileRule({ window: '1m', limit: 3 });
   const hits = ['ann', 'bob'].flatMap((subject) => keys.keyed(rule).hits(subject));
@@ -109,7 +109,7 @@ it('leaves the charge of a server nearly the whole deadline to be refunded if th
 });
 
 it('repeats a call to a moving slot after a busy time', async () => {
-  const { awake, beBusy } = afterBusyTime();
+  const { awake, beBusy } = awakeClock();
   const attempts: (number | undefined)[] = [];
   const run = async (call: Call) => {
     attempts.push(call.timeout);

@@ -23,7 +23,7 @@ function urlProblems(given: string): string[] {
   if (scheme === undefined) return [`${got}; allowed: ${REDIS_ALLOWED}`];
   if (!URL.canParse(given)) {
     return [
-      `${got}, which is not a URL; write "${scheme}user:password@host:6379", with the password encoded by encodeURIComponent`,
+      `${got}, which is not a URL; write "${scheme}user:password@host:6379", with a number as the port and the password encoded by encodeURIComponent`,
     ];
   }
   const { hostname, pathname, searchParams } = new URL(given);
