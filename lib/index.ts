@@ -37,8 +37,8 @@ export { Permit } from './limiter/permit.js';
 export type { Reservation } from './limiter/reservation.js';
 
 // Live rules
-export { LiveRules } from './live/live-rules.js';
-export type { EffectiveRule } from './live/live-rules.js';
+export { LiveRules } from './nest/live-rules.js';
+export type { EffectiveRule } from './nest/live-rules.js';
 export type { LiveRuleFields } from './live/change-options.js';
 export type {
   RuleSource,

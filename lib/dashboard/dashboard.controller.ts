@@ -14,7 +14,7 @@ import {
 import type { ServerResponse } from 'node:http';
 import { page } from './page.embedded.js';
 import { Snapshots } from './snapshots.js';
-import { withMaskedSubjects } from './subjects/masked.js';
+import { withMaskedSubjects } from './collect/masked.js';
 
 /** The files of the page by the ends of their paths. */
 const FILES: Readonly<Record<string, Reply>> = {

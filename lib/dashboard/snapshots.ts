@@ -16,10 +16,10 @@ import type {
   SnapshotChange,
   SnapshotField,
 } from './snapshot.js';
-import { namedSubject, shownLive, subjectOfText } from './subjects/masked.js';
+import { namedSubject, shownLive, subjectOfText } from './collect/masked.js';
 import { RemainingPermits } from './subjects/remaining-permits.js';
 import { DEFAULT_ALGORITHM } from '../rules/rule.js';
-import type { EffectiveField, EffectiveRule } from '../live/live-rules.js';
+import type { EffectiveField, EffectiveRule } from '../nest/live-rules.js';
 import { isLiveField } from '../nest/rules/live-layer.js';
 import { entryOf } from '../contracts/entry-of.js';
 import { whyNoPreview } from './preview/replay-traffic.js';

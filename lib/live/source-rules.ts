@@ -30,7 +30,7 @@ import {
   type LiveRuleFields,
 } from './change-options.js';
 import { checkedRules, inTime, LiveFollower } from './live-follower.js';
-import { LiveRules } from './live-rules.js';
+import { LiveRules } from '../nest/live-rules.js';
 import { LiveState, NO_CHANGES } from './live-state.js';
 
 /** Milliseconds in which a source has to return what it holds, and to confirm a change. */

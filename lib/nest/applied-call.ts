@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { ExecutionContext, NestInterceptor } from '@nestjs/common';
 import { Observable } from 'rxjs';
 import { ofProcess } from '../contracts/entry-of.js';
-import { INTERCEPTORS, interceptorsOf } from '../transports/handler-interceptor.js';
+import { INTERCEPTORS, interceptorsOf } from './handler-interceptor.js';
 
 /** A call of a handler whose limits were applied, while it runs. */
 interface AppliedCall {

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { BaseStore } from '../contracts/base-store.js';
 import type { OnStoreError, Rule } from '../rules/rule.js';
 import { RateLimiter } from '../limiter/rate-limiter.js';
-import { LiveRules } from '../live/live-rules.js';
+import { LiveRules } from './live-rules.js';
 import type { RateLimitModuleOptions } from './rate-limit.options.js';
 import { RATE_LIMIT_OPTIONS, RATE_LIMIT_STORE } from './tokens.js';
 import type { WarningCode } from './warning-codes.js';
@@ -108,6 +108,6 @@ export class RateLimitHealth {
 }
 
 async function reasonOf(error: unknown): Promise<string> {
-  const { faultOf } = await import('../stores/redis/breaker/fault.js');
+  const { faultOf } = await import('../stores/redis/link/fault.js');
   return faultOf(error, '').message;
 }

@@ -15,7 +15,7 @@ import { RateLimiter } from '../limiter/rate-limiter.js';
 import { Guards } from './startup/guards.js';
 import { Warnings } from './warnings.js';
 import { LOADED_LAZILY, WITHOUT_OPTIONS } from './rules/module-arguments.js';
-import { LiveRules, NoLiveRules } from '../live/live-rules.js';
+import { LiveRules, NoLiveRules } from './live-rules.js';
 import { StartCheck } from './startup/start-check.js';
 import { Admission } from './request/admission.js';
 import { BeforeRouting } from './request/before-routing.js';
@@ -43,7 +43,7 @@ import {
   REGISTERS_FILTER,
 } from './tokens.js';
 import { observeResults, declaredClasses, hasOtherHandlers } from './startup/handlers.js';
-import type { HandlerEnhancers } from './startup/handler-enhancers.js';
+import type { HandlerEnhancers } from '../transports/handler-enhancers.js';
 import { ROUTING_LIMITER, RoutingLimiter } from './limit-before-routing.js';
 import { METHOD_LIMITER } from './limited-method.js';
 import { InjectedLimiter, ProviderMethods } from './startup/provider-methods.js';
@@ -113,7 +113,7 @@ const providers: Provider[] = [
     provide: TransportLoader,
     useFactory: (module: ModuleRef) =>
       new TransportLoader(async () =>
-        module.create((await import('./startup/handler-enhancers.js')).HandlerEnhancers),
+        module.create((await import('../transports/handler-enhancers.js')).HandlerEnhancers),
       ),
     inject: [ModuleRef],
   },

@@ -13,7 +13,7 @@ import type { Permit } from '../limiter/permit.js';
 import type { Resolver } from '../limiter/program-operations.js';
 import { RateLimiter } from '../limiter/rate-limiter.js';
 import type { Reservation } from '../limiter/reservation.js';
-import type { LiveRules } from '../live/live-rules.js';
+import type { LiveRules } from './live-rules.js';
 import type { RuleHit } from '../rules/compiled-rule.js';
 import type { AnyRule, BlockingRule, ConcurrencyRule, Rule } from '../rules/rule.js';
 import type { EventSubject, SubjectValue } from '../rules/subject.js';

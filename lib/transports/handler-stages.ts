@@ -5,7 +5,7 @@ import type { RouteLimit } from '../nest/request/route-limit.js';
 import type { Route } from '../nest/request/routes.js';
 import type { Warnings } from '../nest/warnings.js';
 import { answerable, followStreamCall } from './grpc-stream-call.js';
-import { leave, type HandlerStage } from './handler-interceptor.js';
+import { leave, type HandlerStage } from '../nest/handler-interceptor.js';
 import { failure, SUCCESS, isIterable, observed } from './observed-iterable.js';
 import { denyEvent, RpcExchange, CallContext, CallExchange } from './calls.js';
 import type { ExecutionContext, Type } from '@nestjs/common';

@@ -9,7 +9,7 @@ import { settlements } from '../nest/parameter.decorators.js';
 import type { Exchange } from '../nest/request/exchange.js';
 import type { RouteLimit } from '../nest/request/route-limit.js';
 import type { Warnings } from '../nest/warnings.js';
-import { INTERCEPTORS, interceptorsOf, isObserved, OBSERVED } from './handler-interceptor.js';
+import { INTERCEPTORS, interceptorsOf, isObserved, OBSERVED } from '../nest/handler-interceptor.js';
 import { keyOfRequest, Settlement } from './settlement.js';
 
 /** Has no state of an application, so that a handler's class can be part of several. */

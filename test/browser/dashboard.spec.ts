@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import type { Page } from 'puppeteer-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { RateLimitService } from '../../lib/index.js';
-import { masked } from '../../lib/dashboard/subjects/masked.js';
+import { masked } from '../../lib/dashboard/collect/masked.js';
 import { startProxy } from '../support/redis/proxy.js';
 import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';

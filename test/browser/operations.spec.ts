@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { RateLimitModuleOptions } from '../../lib/index.js';
-import { masked } from '../../lib/dashboard/subjects/masked.js';
+import { masked } from '../../lib/dashboard/collect/masked.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';

@@ -3,7 +3,7 @@ import { Test } from '@nestjs/testing';
 import { RateLimitDashboardModule } from '../../lib/dashboard.js';
 import { ProcessReports } from '../../lib/dashboard/collect/process-reports.js';
 import { RateLimitModule } from '../../lib/index.js';
-import { LiveRules } from '../../lib/live/live-rules.js';
+import { LiveRules } from '../../lib/nest/live-rules.js';
 import { RedisRuleSource } from '../../lib/redis.js';
 import { LogLines } from '../support/log-lines.js';
 import { startRedisServer } from '../support/redis/redis-server.mjs';

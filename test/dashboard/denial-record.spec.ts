@@ -9,8 +9,8 @@ import {
   MOST_RESULTS,
   MOST_SUBJECTS,
   SubjectTimelines,
-} from '../../lib/dashboard/explain/denial-record.js';
-import { hashOf, isSampled } from '../../lib/dashboard/preview/traffic-record.js';
+} from '../../lib/dashboard/collect/denial-record.js';
+import { hashOf, isSampled } from '../../lib/dashboard/collect/traffic-record.js';
 
 const START = 1_700_000_000_000;
 const [MOST_BYTES, MOST_BYTES_OF_LISTS] = [6_000_000, 14_000_000]; // docs/operations.md

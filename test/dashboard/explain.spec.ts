@@ -1,7 +1,7 @@
 import type { CanActivate, ExecutionContext } from '@nestjs/common';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { RateLimitService } from '../../lib/index.js';
-import { MOST_RESULTS } from '../../lib/dashboard/explain/denial-record.js';
+import { MOST_RESULTS } from '../../lib/dashboard/collect/denial-record.js';
 import { MemoryRuleSource } from '../../lib/live.js';
 import { closeApps } from '../support/nest-app.js';
 import { AdminGuard, startDashboard, type DashboardApp, type DashboardSetup } from './dashboard-app.js';

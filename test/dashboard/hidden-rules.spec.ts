@@ -4,7 +4,7 @@ import { RateLimiter } from '../../lib/limiter.js';
 import { Collector } from '../../lib/dashboard/collect/collector.js';
 import { reportOf } from '../../lib/dashboard/collect/process-report.js';
 import { totalsOf } from '../../lib/dashboard/collect/totals.js';
-import { subjectOfText, subjectText } from '../../lib/dashboard/subjects/masked.js';
+import { subjectOfText, subjectText } from '../../lib/dashboard/collect/masked.js';
 import { RateLimitDashboardModule } from '../../lib/dashboard.js';
 import type { Snapshot } from '../../lib/dashboard/snapshot.js';
 import { closeApps, FRAMEWORKS, startApp } from '../support/nest-app.js';

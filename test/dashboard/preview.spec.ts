@@ -14,7 +14,7 @@ import {
   mergeTraffic,
   readTraffic,
   type AddedRequest,
-} from '../../lib/dashboard/preview/traffic-record.js';
+} from '../../lib/dashboard/collect/traffic-record.js';
 import { closeApps } from '../support/nest-app.js';
 import { startDashboard } from './dashboard-app.js';
 

@@ -1,7 +1,7 @@
 import type { ExecutionContext } from '@nestjs/common';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { MemoryRuleSource } from '../../lib/live.js';
-import { masked } from '../../lib/dashboard/subjects/masked.js';
+import { masked } from '../../lib/dashboard/collect/masked.js';
 import { closeApps, FRAMEWORKS } from '../support/nest-app.js';
 import { EVERY_USER, startDashboard, type DashboardApp } from './dashboard-app.js';
 

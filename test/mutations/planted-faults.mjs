@@ -232,7 +232,7 @@ const FAULTS_BY_PART = {
     },
     {
       words: 'the page shows subjects in full',
-      file: 'lib/dashboard/subjects/masked.ts',
+      file: 'lib/dashboard/collect/masked.ts',
       text: '  if (length < 4) return HIDDEN;\n',
       by: "  if (length > 0) return characters.join('');\n",
       specs: ['test/dashboard/subjects.spec.ts', 'test/dashboard/security.spec.ts'],

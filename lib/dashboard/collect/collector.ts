@@ -4,7 +4,7 @@ import type { CompiledRule, RuleHit } from '../../rules/compiled-rule.js';
 import type { Subject } from '../../rules/subject.js';
 import type { DecisionEvent, DecisionObserver } from '../../limiter/events.js';
 import type { BlockOptions } from '../../limiter/rate-limiter.options.js';
-import { type DenialRecord, SubjectTimelines } from '../explain/denial-record.js';
+import { type DenialRecord, SubjectTimelines } from './denial-record.js';
 import { CHART_S, RULE_CHART_S } from '../snapshot.js';
 import { Minutes, MOST_RULES, Durations, Seconds } from './counts.js';
 import { RATE_S, RuleCounts } from './rule-counts.js';

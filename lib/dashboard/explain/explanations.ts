@@ -12,8 +12,8 @@ import type { HeldRule } from '../../nest/rules/rule-changes.js';
 import { RateLimitService } from '../../nest/rate-limit.service.js';
 import { type EventSubject, subjectForPrograms } from '../../rules/subject.js';
 import { ProcessReports } from '../collect/process-reports.js';
-import { subjectOfText, subjectText } from '../subjects/masked.js';
-import { MOST_RESULTS, type RecordedResult } from './denial-record.js';
+import { subjectOfText, subjectText } from '../collect/masked.js';
+import { MOST_RESULTS, type RecordedResult } from '../collect/denial-record.js';
 
 /** Milliseconds that an explanation takes at most: the owner and the other processes look for questions once a second. */
 const LONGEST_MS = 2800;

@@ -18,7 +18,7 @@ import { Previews } from '../preview/previews.js';
 import { ProcessReports } from '../collect/process-reports.js';
 import type { Explanation } from '../../nest/explanation.js';
 import type { NamedSubject } from '../snapshot.js';
-import { unmasked } from '../subjects/masked.js';
+import { unmasked } from '../collect/masked.js';
 import { Restrictions } from '../subjects/restrictions.js';
 import { SubjectActions, SUBJECTS, type SubjectOfRule } from '../subjects/subject-actions.js';
 import { History } from './history.js';

@@ -6,7 +6,7 @@ import { RateLimitService } from '../../nest/rate-limit.service.js';
 import { subjectFromSource } from '../../rules/subject.js';
 import { ProcessReports } from '../collect/process-reports.js';
 import type { HistoryEntry } from '../snapshot.js';
-import { shownLive } from '../subjects/masked.js';
+import { shownLive } from '../collect/masked.js';
 
 const MOST_SHOWN = 100;
 const MOST_READ = 1000;

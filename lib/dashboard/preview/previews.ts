@@ -12,7 +12,13 @@ import * as variation from '../../nest/rules/varied-rule.js';
 import { BUSY, ProcessReports } from '../collect/process-reports.js';
 import type { Preview } from '../snapshot.js';
 import { replayTraffic, whyNoPreview, ReplayedRule } from './replay-traffic.js';
-import { hashOf, mergeTraffic, readTraffic, routeHash, type RecordedTraffic } from './traffic-record.js';
+import {
+  hashOf,
+  mergeTraffic,
+  readTraffic,
+  routeHash,
+  type RecordedTraffic,
+} from '../collect/traffic-record.js';
 
 loaded.variation = variation; // An application without live rules has not loaded it.
 

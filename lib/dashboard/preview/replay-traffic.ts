@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ReplayedCounter } from '../../replay/counter.js';
 import type { Preview } from '../snapshot.js';
-import type { MergedTraffic, RecordedRequest } from './traffic-record.js';
+import type { MergedTraffic, RecordedRequest } from '../collect/traffic-record.js';
 import { entryOf } from '../../contracts/entry-of.js';
 import { algorithmOf } from '../../rules/rule-fields.js';
 import type { RuleFields } from '../../nest/rules/rule-layers.js';

@@ -5,7 +5,7 @@ import type { BlockOptions } from '../../limiter/rate-limiter.options.js';
 import type { RuleHit } from '../../rules/compiled-rule.js';
 import type { Listed, ProcessRecords } from '../../stores/redis/link/process-records.js';
 import { ProcessReports } from '../collect/process-reports.js';
-import { subjectText } from './masked.js';
+import { subjectText } from '../collect/masked.js';
 
 /** Maximum number of blocks in each list: those that end last. */
 const MOST_BLOCKS = 500;

@@ -7,7 +7,7 @@ import { eachOnce } from '../../nest/programs/program-rules.js';
 import type { TableRule } from '../../nest/rules/rule-table.js';
 import type { Subject } from '../../rules/subject.js';
 import { RateLimitService } from '../../nest/rate-limit.service.js';
-import { subjectOfText } from './masked.js';
+import { subjectOfText } from '../collect/masked.js';
 
 /** Maximum number of counters that are read in one call, and for a snapshot, so that pages cost Redis little time. */
 const MOST_READ = 50;

@@ -9,7 +9,7 @@ import type { TableRule } from '../../nest/rules/rule-table.js';
 import { ProcessReports } from '../collect/process-reports.js';
 import type { FoundRule, FoundSubject, Restriction } from '../snapshot.js';
 import { blockKey, Blocks, type ListedBlock, type NotedBlock } from './blocks.js';
-import { namedSubject, shownLive, subjectOfText, subjectText } from './masked.js';
+import { namedSubject, shownLive, subjectOfText, subjectText } from '../collect/masked.js';
 import { hitsOf, knownHits, statesOf, type SubjectState } from './remaining-permits.js';
 
 /** By how much the clocks of processes may differ that note the ends of blocks. */

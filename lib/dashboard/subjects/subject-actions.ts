@@ -17,7 +17,7 @@ import { RateLimitService } from '../../nest/rate-limit.service.js';
 import { ProcessReports } from '../collect/process-reports.js';
 import { blockKey, Blocks } from './blocks.js';
 import { hitsOf } from './remaining-permits.js';
-import { plainText, shownLive, subjectOfId, subjectOfText, subjectText } from './masked.js';
+import { plainText, shownLive, subjectOfId, subjectOfText, subjectText } from '../collect/masked.js';
 
 /** Maximum number of subjects that are unmasked in one request. */
 const MOST_UNMASKED = 100;

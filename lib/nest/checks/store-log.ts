@@ -4,7 +4,7 @@ import type { StoreCall, StoreFault } from '../../contracts/store-fault.js';
 import type { RateLimitEvents } from '../../limiter/events.js';
 import { after, type Timer } from '../../contracts/timer.js';
 import { loadAlgorithms } from '../../rules/rule-fields.js';
-import { faultOf } from '../../stores/redis/breaker/fault.js';
+import { faultOf } from '../../stores/redis/link/fault.js';
 import { FUNCTIONS_OFF } from '../../stores/redis/redis.store.options.js';
 import type { RedisStore } from '../../stores/redis/redis.store.js';
 import type { RateLimitModuleOptions } from '../rate-limit.options.js';

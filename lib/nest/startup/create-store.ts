@@ -12,7 +12,7 @@ import { MemoryStore } from '../../stores/memory/memory.store.js';
 import { warnOfLargeLog } from '../checks/route-checks.js';
 import type { Engine } from '../../limiter/engine.js';
 import { parts } from '../../limiter/parts.js';
-import type { LiveRules } from '../../live/live-rules.js';
+import type { LiveRules } from '../live-rules.js';
 import { RateLimitService } from '../rate-limit.service.js';
 import type { Routes } from '../request/routes.js';
 import type { RuleTable } from '../rules/rule-table.js';

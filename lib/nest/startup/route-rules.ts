@@ -29,7 +29,7 @@ import { BeforeRouting, type EarlyRule } from '../request/before-routing.js';
 import type { RouteLimit } from '../request/route-limit.js';
 import { TransportLoader } from '../request/transport-loader.js';
 import { unreadVariables } from '../rules/overrides.js';
-import { isIntercepted } from '../../transports/handler-interceptor.js';
+import { isIntercepted } from '../handler-interceptor.js';
 import { RouteIds } from './route-ids.js';
 import { Route, Routes, type Handler } from '../request/routes.js';
 import { DeclaredRules } from '../rules/declared-rules.js';

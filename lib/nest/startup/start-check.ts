@@ -14,7 +14,7 @@ import {
 import { DeclaredRules } from '../rules/declared-rules.js';
 import { Warnings } from '../warnings.js';
 import { Routes, type Handler } from '../request/routes.js';
-import { isIntercepted, isObserved } from '../../transports/handler-interceptor.js';
+import { isIntercepted, isObserved } from '../handler-interceptor.js';
 
 const NONE_IS_A_HANDLER =
   'no method of this provider is a handler, so no guard limits it; write @RateLimit on its asynchronous methods';

@@ -4,7 +4,7 @@ import { FallbackLayer } from '../../layers/fallback/fallback.js';
 import type { LocalLimits } from '../../layers/fallback/local-limits.js';
 import { compileRule } from '../../rules/compile-rule.js';
 import { Keys } from '../../rules/keys.js';
-import { AwakeTime } from './breaker/deadline.js';
+import { AwakeTime } from './link/deadline.js';
 import { MovingSlots } from './breaker/moving-slot.js';
 import { Split } from './wire/batches.js';
 import type { Call } from './wire/call.js';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Call } from './wire/call.js';
 import { CallQueue } from './breaker/call-queue.js';
-import { Deadline, DeadlineError } from './breaker/deadline.js';
+import { Deadline, DeadlineError } from './link/deadline.js';
 
 const TIMEOUT_MS = 50;
 const KEYS = 100;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Call } from '../wire/call.js';
-import { DeadlineError } from './deadline.js';
+import { DeadlineError } from '../link/deadline.js';
 import { CallQueue, MOST_KEYS_IN_FLIGHT } from './call-queue.js';
 
 const KEYS = 100;

@@ -1,5 +1,5 @@
 import type { Call, Caller } from '../wire/call.js';
-import { DeadlineError, Deadline } from './deadline.js';
+import { DeadlineError, Deadline } from '../link/deadline.js';
 import type { CurrentClient } from '../link/current-client.js';
 
 /**

@@ -1,6 +1,6 @@
 import { sleep } from '../../../contracts/timer.js';
 import type { Call, Caller } from '../wire/call.js';
-import { DeadlineError } from './deadline.js';
+import { DeadlineError } from '../link/deadline.js';
 
 /** The error of a Cluster client for a call that was redirected between servers without success. */
 const ON_THE_MOVE = /^Too many Cluster redirections\. Last error: ReplyError: (TRYAGAIN|ASK|MOVED)\b/;

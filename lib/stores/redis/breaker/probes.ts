@@ -4,24 +4,6 @@ import type { CurrentClient } from '../link/current-client.js';
 import { failureIn } from '../wire/reply.js';
 import { commandsOf } from '../wire/script.js';
 
-/** Maximum number of subjects to try until each server has one. A server with very few slots may get none. */
-const MOST_TRIALS = 1000;
-
-/** Returns for each server the first of many keys that it holds. */
-export function keysByServer(
-  current: CurrentClient,
-  keyOf: (nth: number) => string,
-): ReadonlyMap<string, string> {
-  const keys = new Map<string, string>();
-  const count = current.serverCount;
-  for (let nth = 0; nth < MOST_TRIALS && keys.size < count; nth += 1) {
-    const key = keyOf(nth);
-    const server = current.serverOf(key);
-    if (!keys.has(server)) keys.set(server, key);
-  }
-  return keys;
-}
-
 /** Returns one deciding call for each server. */
 export function probeCalls(
   current: CurrentClient,
@@ -29,7 +11,7 @@ export function probeCalls(
   now: number | undefined,
 ): Call[] {
   const hits = new Map<string, readonly Hit[]>();
-  const keys = keysByServer(current, (nth) => {
+  const keys = current.keysByServer((nth) => {
     const some = probe(`ready-${nth}`);
     hits.set(some[0]!.key, some);
     return some[0]!.key;

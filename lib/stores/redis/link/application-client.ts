@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { boundedUrl } from './bounded-options.js';
-import { Deadline } from '../breaker/deadline.js';
+import { Deadline } from './deadline.js';
 import { isUserClient, type RedisConnection } from '../redis-option.js';
 import { clusterOf } from './topology.js';
 

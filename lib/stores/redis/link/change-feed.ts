@@ -1,7 +1,7 @@
 import type { Follower, GrantFollower } from '../../../contracts/base-store.js';
 import type { StoreFault } from '../../../contracts/store-fault.js';
-import { faultOf } from '../breaker/fault.js';
-import { Deadline } from '../breaker/deadline.js';
+import { faultOf } from './fault.js';
+import { Deadline } from './deadline.js';
 import type { RedisConnection } from '../redis-option.js';
 import type { Bounds } from './bounded-options.js';
 import { connect, connectToNode, type StoreClient } from './connection.js';

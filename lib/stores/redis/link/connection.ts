@@ -1,10 +1,10 @@
 import { Redis, type ClusterOptions, type RedisOptions } from 'ioredis';
 import { boundedCluster, boundedNodes, boundedOptions, boundedUrl, type Bounds } from './bounded-options.js';
 import { LONGEST_TIMER_MS } from '../../../contracts/timer.js';
-import { Deadline, lacksConnection } from '../breaker/deadline.js';
+import { Deadline, lacksConnection } from './deadline.js';
 import { isUserClient, type RedisConnection } from '../redis-option.js';
-import type { ReplyError } from '../wire/reply.js';
-import type { ClientState } from '../breaker/fault.js';
+import type { ReplyError } from './reply-error.js';
+import type { ClientState } from './fault.js';
 
 /** The part of an ioredis client or Cluster that the store uses. */
 export type StoreClient = Omit<Redis, 'isCluster' | 'options' | 'stream'> & {

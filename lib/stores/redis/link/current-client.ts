@@ -19,13 +19,16 @@ import {
   ConnectionState,
   addressOf,
 } from './connection.js';
-import { Deadline, DeadlineError } from '../breaker/deadline.js';
+import { Deadline, DeadlineError } from './deadline.js';
 import { isUserClient, type RedisConnection } from '../redis-option.js';
-import { faultOf } from '../breaker/fault.js';
+import { faultOf } from './fault.js';
 
 const NODE: ServerRole = { kind: 'node' };
 
 const SERVER: ServerRole = { kind: 'server' };
+
+/** Maximum number of keys to try until each server has one. */
+const MOST_TRIALS = 1000;
 
 /**
  * The client that the store uses now, its connection, and the servers of a Cluster.
@@ -79,6 +82,18 @@ export class CurrentClient {
   /** Returns the address of the server of a key; `''` if there is only one server, or it is unknown. */
   serverOf(key: string): string {
     return this.cluster ? this.cluster.of(key) : '';
+  }
+
+  /** Returns for each server the first of many keys that it holds. A server with very few slots may have none. */
+  keysByServer(keyOf: (nth: number) => string): ReadonlyMap<string, string> {
+    const keys = new Map<string, string>();
+    const count = this.serverCount;
+    for (let nth = 0; nth < MOST_TRIALS && keys.size < count; nth += 1) {
+      const key = keyOf(nth);
+      const server = this.serverOf(key);
+      if (!keys.has(server)) keys.set(server, key);
+    }
+    return keys;
   }
 
   /** Closes the connection to a server; a new one is opened. */

@@ -1,7 +1,7 @@
 import { Cluster } from 'ioredis';
 import { StoreFault } from '../../../contracts/store-fault.js';
 import { addressOf, type StoreClient } from './connection.js';
-import { nodeOfCluster } from '../breaker/fault.js';
+import { nodeOfCluster } from './fault.js';
 import type { RedisConnection } from '../redis-option.js';
 import calculateSlot from 'cluster-key-slot';
 

@@ -5,7 +5,7 @@ import type { ChangeFeed } from '../link/change-feed.js';
 import { boundedParts, forEachPart } from './bounded-calls.js';
 import { Call, type CallClock, type Caller, REPEATED_FOR } from './call.js';
 import type { CurrentClient } from '../link/current-client.js';
-import { wasNotExecuted } from '../breaker/deadline.js';
+import { wasNotExecuted } from '../link/deadline.js';
 import { reportBits } from './reply.js';
 import { after, type Timer } from '../../../contracts/timer.js';
 

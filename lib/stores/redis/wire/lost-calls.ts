@@ -7,7 +7,7 @@ import {
 } from '../../../contracts/store.js';
 import type { Adjuster } from './adjuster.js';
 import type { Call, Request } from './call.js';
-import { wasNotExecuted } from '../breaker/deadline.js';
+import { wasNotExecuted } from '../link/deadline.js';
 import { ReplyReader, type DecideReply } from './reply.js';
 
 /**

@@ -1,10 +1,10 @@
 import { rejectConfig } from '../contracts/rate-limit-config.error.js';
 import type { RuleChangeRecord, RuleLoss, RuleSource, SourcedRule } from '../contracts/rule-source.js';
-import type { HeldRule } from '../nest/rules/rule-changes.js';
-import { originsOf } from '../nest/rules/rule-layers.js';
-import type { RuleTable, TableRule } from '../nest/rules/rule-table.js';
+import type { HeldRule } from './rules/rule-changes.js';
+import { originsOf } from './rules/rule-layers.js';
+import type { RuleTable, TableRule } from './rules/rule-table.js';
 import type { SubjectValue } from '../rules/subject.js';
-import type { LiveRuleFields, SetOptions, UnsetOptions } from './change-options.js';
+import type { LiveRuleFields, SetOptions, UnsetOptions } from '../live/change-options.js';
 
 /** A field of a rule with its value, and the layer that it comes from. */
 export interface EffectiveField {

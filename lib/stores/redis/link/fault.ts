@@ -1,6 +1,6 @@
 import { StoreFault, type FaultKind } from '../../../contracts/store-fault.js';
 import { DeadlineError } from './deadline.js';
-import { databaseIn, hideArguments, isError, oneLine, type ReplyError } from '../wire/reply.js';
+import { databaseIn, hideArguments, isError, oneLine, type ReplyError } from './reply-error.js';
 
 const RIGHTS = 'see "Access" in docs/operations.md';
 

@@ -1,22 +1,22 @@
 import { Inject, Injectable, type ExecutionContext, type Type } from '@nestjs/common';
 import { ApplicationConfig, HttpAdapterHost, ModulesContainer } from '@nestjs/core';
-import { addStreamCallFilter, answerable, takesStreamCalls } from '../../transports/grpc-stream-call.js';
-import { GraphqlResponse } from '../../transports/graphql-operation.js';
-import { addFilter, addressOf, answerDenial, exchangeOf } from '../../transports/transports.js';
-import { HANDLER_INTERCEPTOR, intercept, interceptorsOf } from '../../transports/handler-interceptor.js';
-import { HandlerStages } from '../../transports/handler-stages.js';
-import { Handshakes } from '../../transports/handshakes.js';
-import { followGuard } from '../applied-call.js';
-import type { RateLimitModuleOptions } from '../rate-limit.options.js';
-import { Admission } from '../request/admission.js';
-import type { Exchange } from '../request/exchange.js';
-import type { OtherTransports } from '../request/transport-loader.js';
-import { DeclaredRules } from '../rules/declared-rules.js';
-import { RATE_LIMIT_OPTIONS, REGISTERS_FILTER } from '../tokens.js';
-import { Warnings } from '../warnings.js';
+import { addStreamCallFilter, answerable, takesStreamCalls } from './grpc-stream-call.js';
+import { GraphqlResponse } from './graphql-operation.js';
+import { addFilter, addressOf, answerDenial, exchangeOf } from './transports.js';
+import { HANDLER_INTERCEPTOR, intercept, interceptorsOf } from '../nest/handler-interceptor.js';
+import { HandlerStages } from './handler-stages.js';
+import { Handshakes } from './handshakes.js';
+import { followGuard } from '../nest/applied-call.js';
+import type { RateLimitModuleOptions } from '../nest/rate-limit.options.js';
+import { Admission } from '../nest/request/admission.js';
+import type { Exchange } from '../nest/request/exchange.js';
+import type { OtherTransports } from '../nest/request/transport-loader.js';
+import { DeclaredRules } from '../nest/rules/declared-rules.js';
+import { RATE_LIMIT_OPTIONS, REGISTERS_FILTER } from '../nest/tokens.js';
+import { Warnings } from '../nest/warnings.js';
 import { Connections } from './connections.js';
-import { Guards, addGuard } from './guards.js';
-import { declaredClasses, handlersOf, isLimitedClass } from './handlers.js';
+import { Guards, addGuard } from '../nest/startup/guards.js';
+import { declaredClasses, handlersOf, isLimitedClass } from '../nest/startup/handlers.js';
 
 /**
  * Adds to handlers outside HTTP what limits them: the interceptor that observes their end, and where Nest runs no global

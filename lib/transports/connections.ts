@@ -7,13 +7,13 @@ import {
 } from '@nestjs/common';
 import type { ModulesContainer } from '@nestjs/core';
 import { Observable } from 'rxjs';
-import { onAbort } from '../../contracts/timer.js';
-import type { Guards } from './guards.js';
-import { classes } from './handlers.js';
-import { HANDLER_INTERCEPTOR } from '../../transports/handler-interceptor.js';
-import { attach, type Denied } from '../../transports/handshake-servers.js';
-import { connectingHeaders, connectionEnd, type SocketClient } from '../../transports/ws.js';
-import { CallContext } from '../../transports/calls.js';
+import { onAbort } from '../contracts/timer.js';
+import type { Guards } from '../nest/startup/guards.js';
+import { classes } from '../nest/startup/handlers.js';
+import { HANDLER_INTERCEPTOR } from '../nest/handler-interceptor.js';
+import { attach, type Denied } from './handshake-servers.js';
+import { connectingHeaders, connectionEnd, type SocketClient } from './ws.js';
+import { CallContext } from './calls.js';
 
 /** A gateway, as Nest calls it with its server. */
 interface Gateway {

@@ -1,9 +1,8 @@
 import type { Heartbeat, HeartbeatWatcher } from '../../../contracts/base-store.js';
-import type { Batches } from '../wire/batches.js';
-import { Call, type CallClock } from '../wire/call.js';
-import type { ClientFaults, CurrentClient } from './current-client.js';
-import { failureIn } from '../wire/reply.js';
-import { keysByServer } from '../breaker/probes.js';
+import type { Batches } from './batches.js';
+import { Call, type CallClock } from './call.js';
+import type { ClientFaults, CurrentClient } from '../link/current-client.js';
+import { failureIn } from './reply.js';
 
 /** What a server has replied to a heartbeat. Times are in microseconds since the epoch. */
 interface Beat {
@@ -54,7 +53,7 @@ export class Heartbeats {
   /** Returns a key for each server but that of a key, which has a hash tag. */
   private keysOfOthers(key: string): readonly string[] {
     if (!this.current.cluster) return [];
-    const keys = keysByServer(this.current, (nth) => (nth === 0 ? key : key.replace('}', `-${nth}}`)));
+    const keys = this.current.keysByServer((nth) => (nth === 0 ? key : key.replace('}', `-${nth}}`)));
     return [...keys.values()].filter((each) => each !== key);
   }
 
