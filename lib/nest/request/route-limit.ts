@@ -157,25 +157,25 @@ export class RouteLimit {
   };
 
   hits(
-    subject: FoundSubject,
+    found: FoundSubject,
     rule: EffectiveRule,
     { request }: Exchange,
     keyed = rule.own,
     cost?: number,
   ): Applied {
-    if (subject !== undefined && subject !== UNUSABLE) {
-      const excepted = rule.exceptions && rule.exceptionOf(subject);
-      if (excepted) return excepted === 'allow' ? NO_HITS : excepted.hits(subject);
-      return keyed.hits(subject, cost);
+    let subject = found === UNUSABLE ? undefined : found;
+    if (subject === undefined) {
+      this.checkMissing?.(request);
+      const { onMissingSubject = 'ip', ipv6Prefix = 64 } = rule.fields;
+      if (onMissingSubject === 'deny') return this.refusal('no-subject');
+      // A client that sends an invalid subject must not have an advantage over one that sends none.
+      if (found === undefined && onMissingSubject === 'skip') return NO_HITS;
+      subject = fallbackSubject(request, ipv6Prefix);
+      if (subject === undefined) return this.refusal(request.socket?.destroyed ? 'hung-up' : 'no-address');
     }
-    this.checkMissing?.(request);
-    const { onMissingSubject = 'ip', ipv6Prefix = 64 } = rule.fields;
-    if (onMissingSubject === 'deny') return this.refusal('no-subject');
-    // A client that sends an invalid subject must not have an advantage over one that sends none.
-    if (subject === undefined && onMissingSubject === 'skip') return NO_HITS;
-    const found = fallbackSubject(request, ipv6Prefix);
-    if (found === undefined) return this.refusal(request.socket?.destroyed ? 'hung-up' : 'no-address');
-    return keyed.hits(found, cost);
+    const excepted = rule.exceptions && rule.exceptionOf(subject);
+    if (excepted) return excepted === 'allow' ? NO_HITS : excepted.hits(subject);
+    return keyed.hits(subject, cost);
   }
 
   /** A rule in shadow mode denies no request. */
