@@ -76,7 +76,7 @@ export class ProgramOperations {
       const decision = this.engine.decide(this.hits('consume', rules, subject, costOf('consume', options)));
       return decision instanceof Promise ? decision : Promise.resolve(decision);
     } catch (error) {
-      return Promise.reject(error instanceof Error ? error : new Error(String(error)));
+      return Promise.reject(error); // as an async function, whatever it is
     }
   }
 

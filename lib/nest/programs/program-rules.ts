@@ -60,8 +60,12 @@ export class ProgramRules implements Resolver {
 
   load(rules: unknown): Promise<void> | undefined {
     if (typeof rules === 'string') return undefined; // Rules with names are loaded at start.
-    const named = [rules].flat().map((rule) => (isFields(rule) ? rule['algorithm'] : undefined));
-    return loadAlgorithms(named.filter((name) => typeof name === 'string'));
+    try {
+      const named = [rules].flat().map((rule) => (isFields(rule) ? rule['algorithm'] : undefined));
+      return loadAlgorithms(named.filter((name) => typeof name === 'string'));
+    } catch {
+      return undefined; // The operation reads the rules again and rejects.
+    }
   }
 
   hits(
@@ -101,10 +105,10 @@ export class ProgramRules implements Resolver {
 
   /** @throws RateLimitConfigError if there is no rule of this name */
   private ofName(name: string): TableRule {
-    this.declared.usedByPrograms.add(name);
     const rule = this.table.ofName(name);
-    if (rule) return rule;
-    rejectConfig(unknownRule(name, this.declared.optionNames, this.table.rulesNamed(name)));
+    if (!rule) rejectConfig(unknownRule(name, this.declared.optionNames, this.table.rulesNamed(name)));
+    this.declared.usedByPrograms.add(name);
+    return rule;
   }
 
   /** @throws RateLimitConfigError if there is no such route or rule, or its rules count by different subjects */
