@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { RateLimitConfigError } from './rate-limit-config.error.js';
 import { RateLimitStoreError } from '../limiter/rate-limit-store.error.js';
 import { StoreFault } from './store-fault.js';
-import { escaped, shown, withoutPassword } from './shown.js';
+import { escaped, messageOf, shown, withoutPassword } from './shown.js';
 
 describe('shown', () => {
   it.each([
@@ -48,6 +48,33 @@ describe('text of a client in logs and errors', () => {
     ]);
     expect(new StoreFault('other', 'ERR', HOSTILE).message).toBe(VISIBLE);
     expect(new RateLimitStoreError('change', new Error(HOSTILE)).message).toContain(`(${VISIBLE})`);
+  });
+});
+
+describe('any value', () => {
+  const revoked = Proxy.revocable({}, {});
+  revoked.revoke();
+
+  it.each([
+    ['a proxy that was revoked', revoked.proxy],
+    [
+      'an object that throws',
+      {
+        get limit() {
+          throw new Error('x');
+        },
+      },
+    ],
+    ['an object without a prototype', Object.create(null) as object],
+    ['a list of any length', Array(2 ** 30)],
+    ['a long text', { text: 'x'.repeat(1e8) }],
+    [
+      'an object of many parts',
+      Array.from({ length: 79 }, () => Array.from({ length: 79 }, () => 'x@y'.repeat(500))),
+    ],
+  ])('is shown in at most 81 characters: %s', (_name, value) => {
+    expect(shown(value).length).toBeLessThanOrEqual(81);
+    expect(shown(messageOf(value)).length).toBeLessThanOrEqual(81);
   });
 });
 

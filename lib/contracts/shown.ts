@@ -5,6 +5,9 @@ const SECRET = /pass|secret|token|credential|^auth|^user(name)?$/i;
 
 const LONGEST = 80;
 
+/** A password is masked in so many characters of a text. */
+const LONGEST_READ = 1000;
+
 /** Control and format characters, such as bidirectional controls; line separators; lone surrogates. */
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
@@ -17,8 +20,39 @@ function escapedUnit(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-/** Formats a given value for a message: as JSON if possible, with passwords masked, at most 80 characters long. */
+/**
+ * Formats a given value for a message: as JSON if possible, with passwords masked, at most 80 characters long. It throws
+ * for no value, and reads no more of a large one.
+ */
 export function shown(value: unknown): string {
+  try {
+    return formatted(value);
+  } catch {
+    return 'a value that JSON cannot hold';
+  }
+}
+
+/** Returns the message of an error; the value of anything else that a function of the application has thrown. */
+export function messageOf(error: unknown): string {
+  try {
+    if (error instanceof Error && typeof error.message === 'string') return error.message;
+  } catch {
+    // A proxy, or a getter that throws.
+  }
+  return shown(error);
+}
+
+/** Returns the frames of a stack trace; an empty text if what was thrown has none. */
+export function framesOf(error: unknown): string {
+  try {
+    const frames = (error as Error).stack!.split('\n').filter((line) => /^ +at /.test(line));
+    return frames.map(escaped).join('\n');
+  } catch {
+    return '';
+  }
+}
+
+function formatted(value: unknown): string {
   if (typeof value === 'function') return 'a function';
   if (isKindOfItsOwn(value)) return `a ${Object.prototype.toString.call(value).slice('[object '.length, -1)}`;
   if (typeof value === 'bigint') return short(`${value}n`);
@@ -53,14 +87,16 @@ function withoutColons(text: string): string {
 }
 
 function printed(value: unknown): string {
-  try {
-    return JSON.stringify(value, replaced) ?? String(value);
-  } catch {
-    return 'a value that JSON cannot hold';
-  }
+  let left = 2 * LONGEST;
+  return (
+    JSON.stringify(value, (name, part) => (left-- > 0 ? replaced(name, part) : undefined)) ?? String(value)
+  );
 }
 
 function replaced(name: string, value: unknown): unknown {
   if (SECRET.test(name) && typeof value !== 'object') return '***';
-  return typeof value === 'string' && /@|:\/\//.test(value) ? withoutPassword(value) : value;
+  if (Array.isArray(value)) return value.slice(0, LONGEST);
+  if (typeof value !== 'string') return value;
+  const text = value.slice(0, LONGEST_READ);
+  return /@|:\/\//.test(text) ? withoutPassword(text) : text;
 }

@@ -1,4 +1,4 @@
-import { escaped, shown } from './shown.js';
+import { escaped, messageOf } from './shown.js';
 
 /**
  * The reason why Redis could not decide.
@@ -52,7 +52,7 @@ export class StoreFault extends Error {
 /** Returns a `StoreFault` unchanged, and wraps any other error of a store in one. */
 export function storeFaultOf(error: unknown): StoreFault {
   if (error instanceof StoreFault) return error;
-  const message = error instanceof Error ? error.message : shown(error);
+  const message = messageOf(error);
   return new StoreFault('other', codeOf(error), message, { cause: error });
 }
 

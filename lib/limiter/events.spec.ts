@@ -69,3 +69,35 @@ it('an error of a store of the user is the cause of the fault that is emitted', 
   expect(emitted).toEqual([expect.objectContaining(told), expect.objectContaining(told)]);
   expect(emitted.every((error) => error instanceof StoreFault)).toBe(true);
 });
+
+describe('what a listener throws', () => {
+  const revoked = Proxy.revocable({}, {});
+  revoked.revoke();
+  const unreadable = Object.defineProperty(new Error('x'), 'stack', {
+    get() {
+      throw new Error('a getter');
+    },
+  });
+  const thrown = [
+    Object.assign(new Error('x'), { message: ['name must be a string'], stack: 5 }),
+    Object.create(null) as object,
+    revoked.proxy,
+    unreadable,
+    Symbol('x'),
+  ];
+
+  it('is a warning, whatever it is, and neither fails the operation nor is left unhandled', async () => {
+    const warning = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+    const events = new RateLimitEvents();
+    for (const error of thrown) {
+      events.on('storeError', () => {
+        throw error;
+      });
+      events.on('storeError', () => Promise.reject(error as Error));
+    }
+    events.storeFailed(fault(MUTE), 'decision');
+    await new Promise(setImmediate);
+    expect(warning).toHaveBeenCalledTimes(2 * thrown.length);
+    warning.mockRestore();
+  });
+});

@@ -1,4 +1,4 @@
-import { escaped, shown } from '../contracts/shown.js';
+import { escaped, framesOf, messageOf } from '../contracts/shown.js';
 import type { Decision } from '../contracts/decision.js';
 import { didYouMean, quoted, rejectValue } from '../contracts/rate-limit-config.error.js';
 import { readOptions, type OptionCheck } from '../contracts/options.js';
@@ -242,9 +242,7 @@ function checkListener(names: readonly string[], name: unknown, listener: unknow
 
 /** Emits a process warning with the error of a listener or of a meter. */
 export function warn(error: unknown): void {
-  const { message, stack } = error instanceof Error ? error : { message: shown(error), stack: '' };
+  const message = `A listener of RateLimitEvents or a meter failed: ${escaped(messageOf(error))}`;
   // As text: Node accepts no error of another realm, such as those of a test in Jest.
-  const frames = (stack ?? '').split('\n').filter((line) => /^ +at /.test(line));
-  const detail = frames.map(escaped).join('\n');
-  process.emitWarning(`A listener of RateLimitEvents or a meter failed: ${escaped(message)}`, { detail });
+  process.emitWarning(message, { detail: framesOf(error) });
 }

@@ -1,8 +1,8 @@
-import { escaped } from '../contracts/shown.js';
+import { escaped, messageOf } from '../contracts/shown.js';
 
 const HERE = 'It applies in this process only; repeat it when the store is available again.';
 
-function messageOf(operation: RateLimitStoreError['operation'], reason: string): string {
+function textOf(operation: RateLimitStoreError['operation'], reason: string): string {
   if (operation === 'read') return `live rules: the source could not be read (${reason}).`;
   return operation === 'change'
     ? `live rules: the source did not confirm the change (${reason}). It may have been made: check with rules.get().`
@@ -25,7 +25,7 @@ export class RateLimitStoreError extends Error {
     readonly operation: 'block' | 'reset' | 'change' | 'read',
     cause: unknown,
   ) {
-    super(messageOf(operation, escaped(cause instanceof Error ? cause.message : String(cause))), { cause });
+    super(textOf(operation, escaped(messageOf(cause))), { cause });
   }
 }
 

@@ -7,7 +7,7 @@ import {
   type RuleLoss,
   type RuleSource,
 } from '../contracts/rule-source.js';
-import { shown } from '../contracts/shown.js';
+import { messageOf, shown } from '../contracts/shown.js';
 import { Logger } from '@nestjs/common';
 import { RateLimitConfigError, rejectConfig, rejectValue } from '../contracts/rate-limit-config.error.js';
 import type { Warnings } from '../nest/warnings.js';
@@ -200,5 +200,5 @@ function watched(source: RuleSource, changed: () => void): () => void {
 /** Returns why a source failed, in one line. */
 function reasonOf(error: unknown): string {
   if (error instanceof RateLimitConfigError) return error.problems.join('; ');
-  return error instanceof Error ? error.message : shown(error);
+  return messageOf(error);
 }

@@ -5,7 +5,7 @@ import { defer, finalize, isObservable, tap, type Observable } from 'rxjs';
 import type { Decision } from '../contracts/decision.js';
 import { onAbort } from '../contracts/timer.js';
 import { problem, quoted } from '../contracts/rate-limit-config.error.js';
-import { shown } from '../contracts/shown.js';
+import { messageOf, shown } from '../contracts/shown.js';
 import { callSafely } from '../contracts/thenable.js';
 import type { ResponseEnd } from '../http/response-end.js';
 import { DecidedHit } from '../limiter/decision.js';
@@ -198,7 +198,7 @@ export class Settlement {
       return given;
     };
     const failed = (error: unknown): void =>
-      this.report(limit, `${path}.settle: threw ${shown(error instanceof Error ? error.message : error)}`);
+      this.report(limit, `${path}.settle: threw ${shown(messageOf(error))}`);
     callSafely(settle, undefined, failed);
   }
 

@@ -49,7 +49,7 @@ describe('the effective rule of a request', () => {
     expect(current.for({ values: { limit: 8, window: '1m' } })).not.toBe(rule);
   });
 
-  it.each([NaN, null, { toJSON: () => 7 }, [7], -1, undefined])(
+  it.each([NaN, null, { toJSON: () => 7 }, [7], -1, undefined, () => 7])(
     'is not a cached one if a function returned %p',
     (limit) => {
       const { current } = table().open({ ...RULE, limit: () => 7 });

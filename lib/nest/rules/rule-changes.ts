@@ -1,8 +1,9 @@
 import { isFields } from '../../contracts/fields.js';
-import { rejectAny, rejectConfig, rejectValue } from '../../contracts/rate-limit-config.error.js';
+import { problem, rejectAny, rejectConfig, rejectValue } from '../../contracts/rate-limit-config.error.js';
 import type { SourcedRule } from '../../contracts/rule-source.js';
 import { entryOf } from '../../contracts/entry-of.js';
 import type { Resolved } from '../../rules/compiled-rule.js';
+import { RULE_FIELDS } from '../../rules/rule-fields.js';
 import { subjectFromSource, type Subject } from '../../rules/subject.js';
 import { dynamicFields } from './compile-fields.js';
 import { withLayer } from './live-layer.js';
@@ -87,6 +88,10 @@ export function resolvedFields(fields: RuleFields, resolved: Resolved, path: str
   const plans = new Map(Object.entries((fields['plans'] as object | undefined) ?? {}));
   if (plans.has(plan as string)) return withValues(fields, plans.get(plan as string), path);
   const functions = dynamicFields(fields).filter((field) => field !== 'cost');
+  const returned = functions.filter((field) => typeof resolved[field] === 'function');
+  rejectAny(
+    returned.map((field) => problem(`${path}.${field}`, resolved[field], RULE_FIELDS[field].allowed)),
+  );
   return { ...fields, ...Object.fromEntries(functions.map((field) => [field, resolved[field]])) };
 }
 
