@@ -93,7 +93,7 @@ export interface FoundRule {
 export interface FoundSubject {
   /** The rules that have counted it, or that treat it in another way than others; of all subjects, those above a threshold. */
   readonly rules: readonly FoundRule[];
-  /** Number of the other counters that it can have. */
+  /** Number of the other rules that can count it. */
   readonly unused: number;
   /** Why authors and reasons of its blocks are missing. */
   readonly problem?: string;

@@ -70,7 +70,7 @@ describe.each(Object.entries(STORES))('a subject that an operator looks for, on 
             threshold: null,
           },
         ],
-        3,
+        4,
       ]);
     }
     await service.consume('key', 'secret-1');
@@ -137,6 +137,32 @@ describe.each(Object.entries(STORES))('a subject that an operator looks for, on 
     expect((await list()).map(({ subject }) => subject)).toEqual(['ann@example.com', '203.0.113.9']);
     expect((await login('203.0.113.8')).status).toBe(200);
     expect((await change('subjects/unset', { rule: 'login', subject: id })).status).toBe(422);
+  });
+
+  it('that is counted by its IP, since it has no subject, is found by the IP and as the page writes it, and a block denies it', async () => {
+    const { get, find, change, named } = await start({
+      ...storeOf(),
+      rules: { default: { window: '1h', limit: 3, by: 'user' } },
+      liveRules: new MemoryRuleSource(),
+    });
+    const status = async () => (await get('/page', { 'x-forwarded-for': '203.0.113.7' })).status;
+    expect(await status()).toBe(200);
+    for (const text of ['203.0.113.7', '| 203.0.113.7']) {
+      const { rules } = await find(text);
+      const figures = expect.objectContaining({ limit: 3, remaining: 2 });
+      const found = { rule: 'default', subject: ' | 203.0.113.7', figures };
+      expect(await named(rules)).toEqual([expect.objectContaining(found)]);
+    }
+    const { id } = (await find('203.0.113.7')).rules[0]!.subject;
+    const block = { rule: 'default', subject: id, expires: '1h' };
+    expect((await change('subjects/block', block)).status).toBe(200);
+    expect(await status()).toBe(429);
+    const { restrictions } = await find('| 203.0.113.7');
+    expect(restrictions).toEqual([
+      expect.objectContaining({ rule: 'default', exception: 'deny', by: 'ann' }),
+    ]);
+    expect((await change('subjects/unset', { rule: 'default', subject: id })).status).toBe(200);
+    expect(await status()).toBe(200);
   });
 
   it('that was blocked by a denial is listed, and unblocking it gives it its permits back', async () => {

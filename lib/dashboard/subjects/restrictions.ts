@@ -55,30 +55,31 @@ export class Restrictions {
     const { secret } = await this.processes.all();
     const { table } = this.limits;
     const rules = new Map<string, TableRule>();
-    const hits = [...table.ofOptions, ...table.onRoutes].flatMap((rule) => {
-      const hit = hitOf(rule, given);
-      if (!hit || rules.has(hit.key)) return [];
-      rules.set(hit.key, rule);
-      return [hit];
-    });
+    const hits = [...table.ofOptions, ...table.onRoutes].flatMap((rule) =>
+      hitsOfText(rule, given).filter(({ key }) => !rules.has(key) && rules.set(key, rule)),
+    );
     const states = await statesOf(this.limits, hits);
     const { notes, problem } = await this.notes();
     const restrictions = new Map<string, Restriction>();
+    const used = new Set<TableRule>();
     const found = states.flatMap((state): readonly FoundRule[] => {
       const { hit } = state;
-      const { name, current, dynamic } = rules.get(hit.key)!;
+      const rule = rules.get(hit.key)!;
+      const { name, current, dynamic } = rule;
       const exception = current.exceptions?.get(exceptionKey(hit.subject));
-      if (exception) restrictions.set(`${name} exception`, exceptionOf(secret, exception));
       const block = { rule: name, subject: subjectText(hit.subject), by: 'unknown' };
-      const note = notes.get(blockKey(block));
+      const key = blockKey(block);
+      if (exception) restrictions.set(`${key} exception`, exceptionOf(secret, exception));
+      const note = notes.get(key);
       const endsInMs = endOf(note, [state]);
-      if (endsInMs > 0) restrictions.set(`${name} block`, blockOf(secret, note ?? block, endsInMs));
+      if (endsInMs > 0) restrictions.set(`${key} block`, blockOf(secret, note ?? block, endsInMs));
       const isKnown = dynamic.length === 0 && hasFigures(state);
       const isUsed = isKnown && (!state.allowed || state.remaining < state.limit);
       if (!isUsed && !exception && endsInMs === 0) return [];
+      used.add(rule);
       return [foundRule(secret, name, state, isKnown)];
     });
-    const unused = states.length - found.length;
+    const unused = new Set(rules.values()).size - used.size;
     return { rules: found, unused, restrictions: [...restrictions.values()], ...(problem && { problem }) };
   }
 
@@ -121,15 +122,17 @@ function endOf(note: ListedBlock | undefined, states: readonly SubjectState[]): 
   return Math.max(noted, 0, ...states.map(({ blockedMs = 0 }) => blockedMs));
 }
 
-/** Returns the hit of a subject as a person writes it; `undefined` if the rule counts by other subjects. */
-function hitOf(rule: TableRule, given: string): RuleHit | undefined {
+/**
+ * Returns the hits of a subject as a person writes it, and of requests that are counted by this IP because they have no
+ * subject; none if the rule counts by other subjects.
+ */
+function hitsOfText(rule: TableRule, given: string): readonly RuleHit[] {
   const text = given.trim();
   const list = text.split('|').map((part) => part.trim());
-  const subjects = list.length > 1 ? [text, list] : [text];
-  const hits = subjects.flatMap(
+  const hits = [text, list.length > 1 ? list : ['', text]].flatMap(
     (subject) => ifValid(() => rule.hitsOf(subjectOfProgram(rule, subject), undefined)) ?? [],
   );
-  return hits.find((each) => each.rule.trialOf === undefined);
+  return hits.filter((each) => each.rule.trialOf === undefined);
 }
 
 function exceptionOf(secret: string, exception: HeldRule): Restriction {
