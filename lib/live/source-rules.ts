@@ -58,11 +58,13 @@ export class SourceRules extends LiveRules {
   }
 
   async set(rule: string, fields: LiveRuleFields, options: SetOptions): Promise<number> {
+    checkName(rule);
     const read = readSetOptions('rules.set', options);
     return this.write({ ...read, rule, fields: stated(rule, fields) });
   }
 
   async unset(rule: string, options: UnsetOptions): Promise<number> {
+    checkName(rule);
     return this.write({ ...readOptions('rules.unset', options, UNSET_OPTIONS), rule, fields: undefined });
   }
 
@@ -72,8 +74,8 @@ export class SourceRules extends LiveRules {
     exception: LiveRuleFields | 'allow' | 'deny',
     options: SetOptions,
   ): Promise<number> {
-    const read = readSetOptions('rules.setException', options);
     checkSubject(rule, subject);
+    const read = readSetOptions('rules.setException', options);
     return this.write({ ...read, rule, subject, fields: stated(rule, exception) });
   }
 
@@ -84,6 +86,8 @@ export class SourceRules extends LiveRules {
   }
 
   async get(rule: string, subject?: SubjectValue): Promise<SourcedRule | undefined> {
+    if (subject === undefined) checkName(rule);
+    else checkSubject(rule, subject);
     const { source } = this;
     const { entries } = await bySource('read', async () => checkedRules(await source.load()));
     return entries.find((entry) => isSame(entry, { rule, subject }));
@@ -159,8 +163,14 @@ async function bySource<Result>(
   }
 }
 
+/** @throws RateLimitConfigError if it is no text: a list would be further arguments of the command of Redis */
+function checkName(rule: unknown): void {
+  if (typeof rule !== 'string') rejectValue('live rule', rule, 'the name of a rule, a string');
+}
+
 /** @throws RateLimitConfigError if it is no subject: a digest with the right fields may be from a client */
 function checkSubject(rule: string, subject: SubjectValue): void {
+  checkName(rule);
   if (subjectFromProgram(subject) !== undefined) return;
   rejectValue(`subject of rule "${rule}"`, subject, SUBJECT_ALLOWED);
 }

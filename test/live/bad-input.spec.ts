@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import type { RuleSource, RuleChangeRecord } from '../../lib/index.js';
+import { RateLimitConfigError, type RuleChangeRecord, type RuleSource } from '../../lib/index.js';
 import { MemoryRuleSource } from '../../lib/live.js';
 import type { NamedRule } from '../../lib/nest/rules/route-rule.js';
 import { Warnings } from '../../lib/nest/warnings.js';
@@ -102,6 +102,54 @@ describe('bad input for live rules', () => {
       await expect(rules.unsetException('api', [long, long], OPS)).rejects.toThrow(message);
       await expect(rules.unset(long, OPS)).rejects.toThrow(message);
       expect(await rules.history()).toEqual([]);
+      await other.close?.();
+    },
+  );
+
+  it.each(EVERY_SOURCE)(
+    'a name of a rule that is no string is an error that changes nothing, with the source in %s',
+    async (_name, open) => {
+      const { source, other } = open();
+      const { rules } = await start(source);
+      const forged = ['g', '{"fields":{"limit":100000}}', '0', '', '0', '{}', '1000', '1000'];
+      const names: readonly (readonly [given: unknown, shown: string])[] = [
+        [forged, '["g","{'],
+        [Object.create(null), '{}'],
+        [{}, '{}'],
+        [Symbol('login'), 'Symbol(login)'],
+        [undefined, 'undefined'],
+        [null, 'null'],
+        [5, '5'],
+      ];
+      for (const [given, shown] of names) {
+        const rule = given as string;
+        for (const call of [
+          () => rules.set(rule, { limit: 3 }, OPS),
+          () => rules.unset(rule, OPS),
+          () => rules.setException(rule, '203.0.113.7', 'deny', OPS),
+          () => rules.unsetException(rule, '203.0.113.7', OPS),
+          () => rules.get(rule),
+          () => rules.get(rule, '203.0.113.7'),
+        ]) {
+          const failed = await call().catch((error: unknown) => error);
+          expect(failed).toBeInstanceOf(RateLimitConfigError);
+          expect((failed as Error).message).toContain(`live rule: got ${shown}`);
+          expect((failed as Error).message).toMatch(/; allowed: the name of a rule, a string$/);
+        }
+      }
+      expect([await rules.history(), (await other.load()).entries]).toEqual([[], []]);
+      await other.close?.();
+    },
+  );
+
+  it.each(EVERY_SOURCE)(
+    'a live change of a rule that the code does not have any more is removed by its name, with the source in %s',
+    async (_name, open) => {
+      const { source, other } = open();
+      await other.write!({ rule: 'former', fields: { limit: 3 }, ...OPS });
+      const { rules } = await start(source);
+      await rules.unset('former', OPS);
+      expect((await other.load()).entries).toEqual([]);
       await other.close?.();
     },
   );
