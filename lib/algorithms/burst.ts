@@ -1,7 +1,7 @@
 import { durationFix, parseDuration, type Duration } from '../contracts/duration.js';
 import { integer, type OptionCheck } from '../contracts/options.js';
 import { perProcess, type Quota } from './definition.js';
-import { roundUp, spanOf } from './rate.js';
+import { NO_TIME, roundUp, spanOf } from './rate.js';
 
 const DAY = 86_400e6;
 const LONGEST_REFILL_DAYS = 3660;
@@ -45,6 +45,15 @@ export function permitsOf(capacity: Capacity, { limit, window }: Quota): number 
 export function timeOf(capacity: Capacity | undefined, { limit, window }: Quota): number {
   if (capacity === undefined || limit === 0) return window;
   return typeof capacity === 'number' ? roundUp(spanOf(capacity, limit, window)) : parseDuration(capacity)!;
+}
+
+/** Returns the parameters of a rate with a burst, which is full after some time. */
+export function paceOf(rule: Quota & Overdrawable & { readonly burst?: Capacity }) {
+  const { limit, window, overdraft = false } = rule;
+  const burst = permitsOf(rule.burst ?? limit, rule);
+  const { whole: full, part: fullPart } = limit > 0 ? spanOf(burst, limit, window) : NO_TIME;
+  const time = timeOf(rule.burst, rule);
+  return { limit, window, burst, full, fullPart, time, overdraft: Number(overdraft) };
 }
 
 /** Returns the part of a key for the time of a capacity; none if that is the window. */

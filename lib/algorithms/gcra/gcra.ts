@@ -3,8 +3,7 @@ import {
   burstOption,
   capacityOf,
   checkRate,
-  permitsOf,
-  timeOf,
+  paceOf,
   timePart,
   type Capacity,
   type Overdrawable,
@@ -12,7 +11,6 @@ import {
 import { FLAG } from '../../contracts/options.js';
 import { NEVER, type AlgorithmDefinition } from '../definition.js';
 import { prefetchOption, slotOf, type Prefetchable } from '../prefetch-option.js';
-import { NO_TIME, spanOf } from '../rate.js';
 import { fairShareOption, type FairShare } from '../fair-share-option.js';
 import { fairShare } from './fair-share.js';
 import { gcraExamples } from './gcra.examples.js';
@@ -58,20 +56,7 @@ export const gcra: AlgorithmDefinition<GcraOptions, Backlog, keyof BurstPace> & 
   variants: [fairShare],
   capacity: ({ burst }) => burst,
   perProcess: ({ limit, burst = limit }, processes) => ({ burst: capacityOf(burst, processes) }),
-  compile(rule) {
-    const { limit, window, overdraft = false } = rule;
-    const burst = permitsOf(rule.burst ?? limit, rule);
-    const { whole: full, part: fullPart } = limit > 0 ? spanOf(burst, limit, window) : NO_TIME;
-    return {
-      limit,
-      window,
-      burst,
-      full,
-      fullPart,
-      time: timeOf(rule.burst, rule),
-      overdraft: Number(overdraft),
-    };
-  },
+  compile: paceOf,
   queues: true,
   spendBy: slotOf,
 

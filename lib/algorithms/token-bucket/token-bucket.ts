@@ -1,7 +1,7 @@
 import type { Step } from '../../contracts/algorithm.js';
 import type { Duration } from '../../contracts/duration.js';
 import { endOf, giveBack, isAhead, read, take, takeFrom, type Backlog, type BurstPace } from '../backlog.js';
-import { burstOption, permitsOf, timeOf, timePart, type Capacity, type Overdrawable } from '../burst.js';
+import { burstOption, paceOf, timePart, type Capacity, type Overdrawable } from '../burst.js';
 import { NEVER, type AlgorithmDefinition } from '../definition.js';
 import { durationOption, FLAG, integer } from '../../contracts/options.js';
 import { prefetchOption, slotOf, type Prefetchable } from '../prefetch-option.js';
@@ -78,22 +78,12 @@ export const tokenBucket: AlgorithmDefinition<TokenBucketOptions, Backlog, Token
   capacity: ({ burst }) => burst,
   perProcess: bucketPerProcess,
   compile(rule) {
-    const { limit, window, overdraft = false } = rule;
-    const burst = permitsOf(rule.burst ?? limit, rule);
-    const spanTo = (tokens: number) => (limit > 0 && tokens > 0 ? spanOf(tokens, limit, window) : NO_TIME);
-    const full = spanTo(burst);
-    const empty = spanTo(burst - (rule.initial ?? burst));
-    return {
-      limit,
-      window,
-      burst,
-      full: full.whole,
-      fullPart: full.part,
-      time: timeOf(rule.burst, rule),
-      overdraft: Number(overdraft),
-      empty: empty.whole,
-      emptyPart: empty.part,
-    };
+    const pace = paceOf(rule);
+    const { limit, window, burst } = pace;
+    const missing = burst - (rule.initial ?? burst);
+    const { whole: empty, part: emptyPart } =
+      limit > 0 && missing > 0 ? spanOf(missing, limit, window) : NO_TIME;
+    return { ...pace, empty, emptyPart };
   },
   queues: true,
   spendBy: slotOf,
