@@ -88,12 +88,8 @@ interface ApolloRequest {
 interface MercuriusHook {
   addHook(
     name: 'onResolution',
-    hook: (execution: Execution, context: MercuriusContext) => Promise<void>,
+    hook: (execution: { readonly data?: unknown }, context: MercuriusContext) => Promise<void>,
   ): void;
-}
-
-interface Execution {
-  readonly data?: unknown;
 }
 
 interface MercuriusContext extends OperationContext {

@@ -33,31 +33,6 @@ const followers = new WeakMap<Socket, Set<() => void>>();
 /** The ids that are known to belong to an operation, by connection. */
 const assigned = new WeakMap<object, Set<string>>();
 
-/**
- * Returns a signal that aborts when the client of an operation has ended it without disconnecting, or has disconnected.
- *
- * @param reason returns the reason of the abort
- */
-function operationSignal(
-  { connection, subscription, disconnected }: OperationEnds,
-  reason: () => unknown,
-): AbortSignal | undefined {
-  const controller = new AbortController();
-  const abort = (): void => controller.abort(reason());
-  const isFollowed = followMercurius(subscription, abort) || followConnection(connection, abort);
-  if (!isFollowed) return disconnected;
-  if (disconnected?.aborted) abort();
-  else if (disconnected) onAbort(disconnected, abort);
-  return controller.signal;
-}
-
-/** Where the end of an operation is seen. */
-interface OperationEnds {
-  readonly connection?: GraphqlConnection | undefined;
-  readonly subscription?: MercuriusSubscription | undefined;
-  readonly disconnected?: AbortSignal | undefined;
-}
-
 /** Whether `pubsub` in a context is that of a subscription of Mercurius, and not one of the application. */
 function isOfMercurius(pubsub: MercuriusSubscription | undefined): pubsub is Required<MercuriusSubscription> {
   return typeof pubsub?.queue === 'object' && typeof pubsub.closed === 'boolean';
@@ -171,10 +146,17 @@ class GraphqlExchange extends Exchange {
     return isOfMercurius(this.graphql.pubsub) ? this.gone() : undefined;
   }
 
+  /** Aborts when the client has ended the operation without disconnecting, or has disconnected. */
   private subscriptionSignal(): AbortSignal | undefined {
     const { req, pubsub } = this.graphql;
     const connection = req?.subscriptions ? req : this.graphql;
-    return operationSignal({ connection, subscription: pubsub, disconnected: this.disconnected() }, hungUp);
+    const disconnected = this.disconnected();
+    const controller = new AbortController();
+    const abort = (): void => controller.abort(hungUp());
+    if (!followMercurius(pubsub, abort) && !followConnection(connection, abort)) return disconnected;
+    if (disconnected?.aborted) abort();
+    else if (disconnected) onAbort(disconnected, abort);
+    return controller.signal;
   }
 
   private disconnected(): AbortSignal | undefined {
