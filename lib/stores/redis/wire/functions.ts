@@ -47,7 +47,6 @@ const MOST_LOADS = 3;
  */
 export class Functions implements Caller {
   private client!: StoreClient;
-  private scripts!: Scripts;
   private readonly forms = new Map<string, FunctionSupport>();
   private readonly listeners: ((form: FunctionSupport) => void)[] = [];
   private loading: Promise<ReadonlyMap<string, Error | undefined>> | undefined;
@@ -75,7 +74,6 @@ export class Functions implements Caller {
 
   private use(client: StoreClient): void {
     this.client = client;
-    this.scripts = new Scripts(client);
     this.forms.clear();
     // A server may support functions, or no longer do so, after it was disconnected.
     const event = (client.isCluster ? '+node' : 'ready') as 'ready';
@@ -94,7 +92,7 @@ export class Functions implements Caller {
 
   private runScript(call: Call, reason: string): Promise<unknown> {
     this.note({ server: call.server, reason });
-    return this.scripts.run(call);
+    return evaluate(this.client, call);
   }
 
   private note(form: FunctionSupport): void {
@@ -112,7 +110,7 @@ export class Functions implements Caller {
     if (OUT_OF_MEMORY.test(message)) return this.sendWhenFull(call, loads);
     if (isNotOffered(message)) return this.runScript(call, oneLine(message));
     if (!message.startsWith(NOT_FOUND)) throw error;
-    if (loads === MOST_LOADS) return this.scripts.run(call); // the next call loads the library again
+    if (loads === MOST_LOADS) return evaluate(this.client, call); // the next call loads the library again
     const refusal = await this.load(server);
     if (call.left!() <= 0) throw error;
     if (refusal) return this.runUnloaded(refusal, call);
@@ -132,7 +130,7 @@ export class Functions implements Caller {
   /** Runs a call as a script. If the reason is temporary, such as a lack of memory, the next call loads the library again. */
   private runUnloaded(refusal: Error, call: Call): Promise<unknown> {
     const isLasting = refusal.name === 'ReplyError' && !wasNotExecuted(refusal);
-    return isLasting ? this.runScript(call, oneLine(refusal.message)) : this.scripts.run(call);
+    return isLasting ? this.runScript(call, oneLine(refusal.message)) : evaluate(this.client, call);
   }
 
   /**
@@ -164,27 +162,15 @@ export class Functions implements Caller {
   }
 }
 
-/** A script that is defined as a command of the client. */
-type Command = (...args: unknown[]) => Promise<unknown>;
+/** The scripts that are defined as commands of a client. */
+type Commands = Readonly<Record<string, ((...args: unknown[]) => Promise<unknown>) | undefined>>;
 
-/** Runs scripts on a client. Each script is sent once and called by its hash after that. */
-class Scripts {
-  private readonly commands = new Map<string, Command>();
-
-  constructor(private readonly client: StoreClient) {}
-
-  run({ main, algorithms, keys, argv }: Call): Promise<unknown> {
-    const name = nameOf(main, algorithms);
-    const command = this.commands.get(name) ?? this.define(name, main, algorithms);
-    return command.call(this.client, keys.length, ...keys, ...argv);
-  }
-
-  private define(name: string, main: ScriptName, algorithms: readonly Algorithm[]): Command {
-    this.client.defineCommand(name, { lua: assembleScript(main, algorithms) });
-    const command = (this.client as unknown as Record<string, Command>)[name]!;
-    this.commands.set(name, command);
-    return command;
-  }
+/** Runs a call as a script on a client. Each script is sent once and called by its hash after that. */
+function evaluate(client: StoreClient, { main, algorithms, keys, argv }: Call): Promise<unknown> {
+  const name = nameOf(main, algorithms);
+  const commands = client as unknown as Commands;
+  if (!commands[name]) client.defineCommand(name, { lua: assembleScript(main, algorithms) });
+  return commands[name]!.call(client, keys.length, ...keys, ...argv);
 }
 
 /** Returns the name of the command for a script with some algorithms. */
