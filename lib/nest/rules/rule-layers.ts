@@ -1,4 +1,5 @@
 import { parseDuration } from '../../contracts/duration.js';
+import { entryOf } from '../../contracts/entry-of.js';
 import { isFields } from '../../contracts/fields.js';
 import { readFields, type OptionCheck } from '../../contracts/options.js';
 import { checksOf, algorithmOf, fieldsOf, integer, oneOf, RULE_FIELDS } from '../../rules/rule-fields.js';
@@ -179,25 +180,14 @@ const DEFAULTS: RuleFields = {
 
 const FREE: readonly string[] = [...SHARED_FIELDS, 'name', 'scope'];
 
-interface Place {
-  readonly fields: RuleFields;
-  readonly owner: string;
-}
-
 /** Compares the targets of each shared rule, since they use one counter with one window and algorithm. */
 export class SharedRules {
-  private readonly first = new Map<string, Place>();
+  private readonly first = new Map<string, { readonly fields: RuleFields; readonly owner: string }>();
 
-  /** Adds a target of a rule if the rule is shared. */
-  add(fields: RuleFields, owner: string): void {
-    const name = fields['name'] as string;
-    if (fields['scope'] === 'shared' && !this.first.has(name)) this.first.set(name, { fields, owner });
-  }
-
-  /** Returns the problem of a shared rule on another target, or `undefined`. */
-  conflict(fields: RuleFields, owner: string): string | undefined {
-    const first = fields['scope'] === 'shared' && this.first.get(fields['name'] as string);
-    if (!first) return undefined;
+  /** Adds a target of a rule, and returns the problem if the rule is shared and differs on another target. */
+  add(fields: RuleFields, owner: string): string | undefined {
+    if (fields['scope'] !== 'shared') return undefined;
+    const first = entryOf(this.first, fields['name'] as string, () => ({ fields, owner }));
     const names = new Set([...Object.keys(first.fields), ...Object.keys(fields)]);
     const field = [...names].find((each) => !FREE.includes(each) && !isSame(each, first.fields, fields));
     if (field === undefined) return undefined;

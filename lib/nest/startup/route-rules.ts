@@ -215,8 +215,7 @@ export class RouteRules implements OnApplicationShutdown {
   private limitOf(fields: RuleFields, owner: string, id: string | undefined): RouteLimit | undefined {
     const rule = this.table.compile(fields, owner, id);
     if (!rule) return undefined;
-    this.declared.report(this.shared.conflict(fields, owner));
-    this.shared.add(fields, owner);
+    this.declared.report(this.shared.add(fields, owner));
     const limit = this.before.limitOf(id, rule, this.warnings, this.declared.read.onStoreError);
     this.checks.add(limit);
     return limit;
