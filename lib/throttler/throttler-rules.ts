@@ -1,14 +1,7 @@
 import { type OptionCheck, readOptions } from '../contracts/options.js';
 import type { Duration } from '../contracts/duration.js';
+import { entryOf } from '../contracts/entry-of.js';
 import type { Rule } from '../rules/rule.js';
-
-/** The arguments of `increment` that set the rule of a throttler. */
-interface ThrottlerArguments {
-  readonly ttl: number;
-  readonly limit: number;
-  readonly blockDuration: number;
-  readonly throttlerName: string;
-}
 
 const LONGEST_MS = 366 * 86_400_000;
 
@@ -38,7 +31,7 @@ const THROTTLER_ARGUMENTS = {
     accepts: (value) => typeof value === 'string' && NAME.test(value),
     isRequired: true,
   },
-} satisfies Record<keyof ThrottlerArguments, OptionCheck>;
+} satisfies Record<string, OptionCheck>;
 
 function isBetween(value: unknown, least: number, most: number): boolean {
   return typeof value === 'number' && value >= least && value <= most;
@@ -86,13 +79,11 @@ export class ThrottlerRuleCache {
    */
   of(name: string, ttl: number, limit: number, blockDuration: number): ThrottlerRules {
     const key = `${ttl} ${limit} ${blockDuration} ${name}`;
-    const known = this.cached.get(key);
-    if (known) return known;
-    readOptions('increment', { ttl, limit, blockDuration, throttlerName: name }, THROTTLER_ARGUMENTS);
-    const rules = this.make(name, ttl, Math.min(Math.floor(limit), UNLIMITED), blockDuration || ttl);
-    if (this.cached.size === MOST_RULES) this.cached.clear();
-    this.cached.set(key, rules);
-    return rules;
+    return entryOf(this.cached, key, () => {
+      readOptions('increment', { ttl, limit, blockDuration, throttlerName: name }, THROTTLER_ARGUMENTS);
+      if (this.cached.size === MOST_RULES) this.cached.clear();
+      return this.make(name, ttl, Math.min(Math.floor(limit), UNLIMITED), blockDuration || ttl);
+    });
   }
 
   private make(name: string, ttl: number, limit: number, blockDuration: number): ThrottlerRules {
