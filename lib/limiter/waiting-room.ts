@@ -1,4 +1,5 @@
 import type { BaseStore, GrantFollower } from '../contracts/base-store.js';
+import { entryOf } from '../contracts/entry-of.js';
 import type { Store } from '../contracts/store.js';
 import { after, every, onAbort, type Timer } from '../contracts/timer.js';
 import type { RuleHit } from '../rules/compiled-rule.js';
@@ -149,10 +150,7 @@ export class WaitingRoom implements GrantFollower {
   }
 
   private enter(request: WaitingRequest): void {
-    for (const key of request.keys) {
-      const line = this.lines.get(key) ?? new Set();
-      this.lines.set(key, line.add(request));
-    }
+    for (const key of request.keys) entryOf(this.lines, key, () => new Set()).add(request);
     for (const lease of request.leases) this.owners.set(ownerOf(lease), request);
     this.timer ??= every(CHECK_EVERY_MS, () => this.check());
   }

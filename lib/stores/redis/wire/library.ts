@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { everyAlgorithm } from '../../../algorithms/registry.js';
+import { entryOf } from '../../../contracts/entry-of.js';
 import idle from '../idle.lua.js';
 import { assemble, EVERY_MAIN, type ScriptName } from './script.js';
 import type { StoreClient } from '../link/connection.js';
@@ -102,9 +103,7 @@ export class OldLibraries {
     const masters = client.nodes?.('master') ?? [client];
     const mastersWith = new Map<string, StoreClient[]>();
     const find = async (master: StoreClient): Promise<void> => {
-      for (const name of await this.othersOn(master)) {
-        mastersWith.set(name, [...(mastersWith.get(name) ?? []), master]);
-      }
+      for (const name of await this.othersOn(master)) entryOf(mastersWith, name, () => []).push(master);
     };
     await Promise.all(masters.map(find));
     const swept = Array.from(mastersWith, ([name, some]) => deleteIfUnused(name, some, now));
