@@ -305,8 +305,8 @@ const FAULTS_BY_PART = {
     {
       words: 'permits of a call whose reply is late stay held',
       file: 'lib/stores/redis/wire/lost-calls.ts',
-      text: '    if (!reply || !requests.some(holds)) return;\n',
-      by: '    if (reply || requests) return;\n',
+      text: '  if (!reply || !requests.some(holds)) return;\n',
+      by: '  if (reply || requests) return;\n',
       specs: ['test/wire/lost-charges.spec.ts', 'test/wire/lost-takes.spec.ts'],
     },
   ],

@@ -5,7 +5,7 @@ import type { LocalLimits } from '../../layers/fallback/local-limits.js';
 import { compileRule } from '../../rules/compile-rule.js';
 import { Keys } from '../../rules/keys.js';
 import { AwakeTime } from './link/deadline.js';
-import { MovingSlots } from './breaker/moving-slot.js';
+import { repeatMoving } from './breaker/moving-slot.js';
 import { Split } from './wire/batches.js';
 import type { Call } from './wire/call.js';
 
@@ -118,7 +118,7 @@ it('repeats a call to a moving slot after a busy time', async () => {
     throw new Error('NOSCRIPT No matching script.');
   };
   const call = { left: () => 1000 - awake(), isShared: false } as unknown as Call;
-  const reply = new MovingSlots({ run }).repeat(call, new Error('NOSCRIPT No matching script.'));
+  const reply = repeatMoving({ run }, call, new Error('NOSCRIPT No matching script.'));
   await jest.advanceTimersByTimeAsync(100);
   expect(await reply).toBe('reply');
   expect(attempts[1]).toBeGreaterThan(900);

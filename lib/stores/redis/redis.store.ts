@@ -18,13 +18,11 @@ import { forEachPart } from './wire/bounded-calls.js';
 import { Call, resetKey, type CallClock } from './wire/call.js';
 import { CallQueue, CallQueues, TimedCalls } from './breaker/call-queue.js';
 import { CircuitBreaker, OpenCalls } from './breaker/circuit-breaker.js';
-import { ClientFaults, CurrentClient } from './link/current-client.js';
+import { CurrentClient } from './link/current-client.js';
 import { Deadline } from './link/deadline.js';
 import { Functions, type FunctionSupport } from './wire/functions.js';
 import { Heartbeats } from './wire/heartbeats.js';
 import { library, OldLibraries } from './wire/library.js';
-import { LostCalls } from './wire/lost-calls.js';
-import { MovingSlots } from './breaker/moving-slot.js';
 import { Probes, probeCalls } from './breaker/probes.js';
 import { REDIS_STORE_OPTIONS, type RedisStoreOptions } from './redis.store.options.js';
 import type { ScriptName } from './wire/script.js';
@@ -76,7 +74,6 @@ export class RedisStore implements BaseStore, SharedStore {
     this.stopwatch = clock ?? performance.now.bind(performance);
     this.now = clock && (() => toMicroseconds(clock()));
     const current = (this.current = new CurrentClient(redis, bounds));
-    const faults = new ClientFaults(current);
     const lua = functions ? library() : undefined;
     const deadline = new Deadline(timeout);
 
@@ -85,16 +82,16 @@ export class RedisStore implements BaseStore, SharedStore {
     this.timed = new TimedCalls(this.functions, deadline, current);
     const queues = new CallQueues(() => new CallQueue(this.timed, deadline, LONGEST_WAIT * timeout));
     const probes = new Probes(this.timed, current);
-    this.breaker = new CircuitBreaker(queues, new MovingSlots(queues), probes, current, faults);
+    this.breaker = new CircuitBreaker(queues, probes, current);
     this.calls = new OpenCalls(this.breaker, current, connectTimeout);
 
     // A request: compose(split, batch)(call)
     const socketTimeout = Math.max(SUBSCRIBER_MS, 5 * timeout);
     this.feed = new ChangeFeed(current, redis, { ...bounds, socketTimeout });
     this.adjuster = new Adjuster(this.calls, current, this.feed, this.now, this.clock);
-    this.batches = new Batches(this.calls, new LostCalls(this.adjuster), current, faults, this.now);
+    this.batches = new Batches(this.calls, this.adjuster, current, this.now);
     this.split = new Split(this.batches, this);
-    this.heartbeats = new Heartbeats(this.batches, current, faults, this.now);
+    this.heartbeats = new Heartbeats(this.batches, current, this.now);
     this.oldLibraries = new OldLibraries(current, lua, this.stopwatch);
     this.breaker.watch(({ server, error }) => {
       if (error === undefined) this.adjuster.retries.retryNow();

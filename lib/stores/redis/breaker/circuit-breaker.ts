@@ -3,10 +3,10 @@ import { StoreFault } from '../../../contracts/store-fault.js';
 import type { Call, Caller } from '../wire/call.js';
 import { Circuit } from './circuit.js';
 import { firstConnection } from '../link/connection.js';
-import type { ClientFaults, CurrentClient } from '../link/current-client.js';
+import type { CurrentClient } from '../link/current-client.js';
 import { DeadlineError, wasNotExecuted } from '../link/deadline.js';
 import { opensAtOnce } from '../link/fault.js';
-import type { MovingSlots } from './moving-slot.js';
+import { repeatMoving } from './moving-slot.js';
 import type { Probes } from './probes.js';
 import { failureIn } from '../wire/reply.js';
 
@@ -22,10 +22,8 @@ export class CircuitBreaker implements Caller {
 
   constructor(
     private readonly next: Caller,
-    private readonly moving: MovingSlots,
     private readonly probes: Probes,
     private readonly current: CurrentClient,
-    private readonly faults: ClientFaults,
   ) {
     current.watch((client) => {
       client.on('ready', () => this.retry());
@@ -49,7 +47,7 @@ export class CircuitBreaker implements Caller {
     const { refusal } = this.current.connection;
     if (refusal) throw this.failed(call, refusal);
     const failure = failureIn(reply);
-    if (failure) this.note(call, this.faults.of(call.server, failure));
+    if (failure) this.note(call, this.current.faultOf(call.server, failure));
     else if (circuit.hasFailed) circuit.succeeded();
     return reply;
   }
@@ -83,7 +81,7 @@ export class CircuitBreaker implements Caller {
   /** @throws StoreFault unless the call failed since its slot is moving, and a repetition succeeds */
   private async repeatMoved(call: Call, failure: unknown): Promise<unknown> {
     try {
-      return await this.moving.repeat(call, failure);
+      return await repeatMoving(this.next, call, failure);
     } catch (error) {
       throw this.failed(call, error);
     }
@@ -114,7 +112,7 @@ export class CircuitBreaker implements Caller {
       if (await this.current.settle()) await this.tryAll();
       else await this.probes.repeat(call, this.current.replyTimeout);
     } catch (error) {
-      this.open(call, this.faults.ofCall(call.server, error));
+      this.open(call, this.current.faultOfCall(call.server, error));
     }
   }
 
@@ -124,7 +122,7 @@ export class CircuitBreaker implements Caller {
       if (await this.current.settle()) await this.tryAll();
       await this.probes.repeat(call);
     } catch (error) {
-      throw this.faults.ofCall(this.current.serverOf(call.keys[0]!), error);
+      throw this.current.faultOfCall(this.current.serverOf(call.keys[0]!), error);
     }
   }
 
@@ -135,7 +133,7 @@ export class CircuitBreaker implements Caller {
    */
   private failed(call: Call, error: unknown): StoreFault {
     if (wasNotExecuted(error)) call.isSent = false;
-    const fault = this.faults.ofCall(call.server, error);
+    const fault = this.current.faultOfCall(call.server, error);
     const isSlow = call.isSlow && error instanceof DeadlineError;
     if (!this.current.connection.isReady) this.open(call, fault);
     else if (call.reply !== undefined && !isSlow) this.note(call, fault);

@@ -22,38 +22,33 @@ function isMoving(error: unknown, { isShared }: Sent): boolean {
 
 type Sent = Pick<Call, 'isShared'>;
 
-/** Repeats calls whose slot is moving, with pauses, until their keys are on one server. */
-export class MovingSlots {
-  constructor(private readonly next: Caller) {}
-
-  /**
-   * Returns the reply to a call that failed since its slot is moving. The last attempt leaves the server a quarter of the
-   * deadline to reply.
-   *
-   * @param failure the error of the call, which is thrown if no slot is moving
-   * @throws Error TRYAGAIN, or another error of the last attempt; the cause of TRYAGAIN is a DeadlineError if the last
-   *   attempt got no reply
-   */
-  async repeat(call: Call, failure: unknown): Promise<unknown> {
-    if (!isMoving(failure, call)) throw failure;
-    let left = call.left?.() ?? 0; // A call that was not written is not repeated.
-    const least = left / 4;
-    let error = failure;
-    for (let pause = FIRST_PAUSE_MS; isMoving(error, call); pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
-      const wait = pause * (0.5 + Math.random() / 2);
-      left -= wait;
-      if (left < least) break;
-      await sleep(wait);
-      try {
-        call.timeout = Math.max(least, left);
-        return await this.next.run(call);
-      } catch (next) {
-        left = Math.min(left, call.left!());
-        error = next;
-      }
+/**
+ * Repeats a call that failed since its slot is moving, with pauses, until its keys are on one server. The last attempt
+ * leaves the server a quarter of the deadline to reply.
+ *
+ * @param failure the error of the call, which is thrown if no slot is moving
+ * @throws Error TRYAGAIN, or another error of the last attempt; the cause of TRYAGAIN is a DeadlineError if the last
+ *   attempt got no reply
+ */
+export async function repeatMoving(caller: Caller, call: Call, failure: unknown): Promise<unknown> {
+  if (!isMoving(failure, call)) throw failure;
+  let left = call.left?.() ?? 0; // A call that was not written is not repeated.
+  const least = left / 4;
+  let error = failure;
+  for (let pause = FIRST_PAUSE_MS; isMoving(error, call); pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+    const wait = pause * (0.5 + Math.random() / 2);
+    left -= wait;
+    if (left < least) break;
+    await sleep(wait);
+    try {
+      call.timeout = Math.max(least, left);
+      return await caller.run(call);
+    } catch (next) {
+      left = Math.min(left, call.left!());
+      error = next;
     }
-    throw isCausedByMove(error) ? tryAgainError(error) : error;
   }
+  throw isCausedByMove(error) ? tryAgainError(error) : error;
 }
 
 /** Whether an error is due to the moving slot: also a timeout, since the last attempt has little time. */

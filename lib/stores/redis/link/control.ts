@@ -6,7 +6,7 @@ import { Deadline } from './deadline.js';
 import { hideArguments, isError } from './reply-error.js';
 import { isUserClient, type RedisConnection } from '../redis-option.js';
 import { firstConnection } from './connection.js';
-import { ClientFaults, CurrentClient } from './current-client.js';
+import { CurrentClient } from './current-client.js';
 
 /** Time limits of the connection and its calls, in milliseconds. */
 const BOUNDS = { timeout: 900, connectTimeout: 1000, socketTimeout: 2000 };
@@ -34,7 +34,7 @@ class ControlConnection {
     } catch (error) {
       if (isError(error)) hideArguments(error);
       if (error instanceof Error && error.message.startsWith('MOVED')) this.isSettled = false;
-      throw current.connection.isReady ? error : new ClientFaults(current).ofCall('', error);
+      throw current.connection.isReady ? error : current.faultOfCall('', error);
     }
   }
 

@@ -131,6 +131,25 @@ export class CurrentClient {
     this.client.disconnect();
   }
 
+  /** Returns the fault for an error of a server. */
+  faultOf(server: string, error: unknown): StoreFault {
+    const { client, connection } = this;
+    const fault = faultOf(error, server || addressOf(client), { clientState: connection, of: server });
+    if (fault.code === 'MOVED') this.isNode = true;
+    return fault;
+  }
+
+  /** Returns the fault for a failed call; without a connection, why there is none. */
+  faultOfCall(server: string, error: unknown): StoreFault {
+    return this.faultOf(server, this.connection.reasonOf(error));
+  }
+
+  /** Returns the fault for an error reply about a key that messages may contain. */
+  faultOfKey(key: string, error: unknown): StoreFault {
+    const server = this.serverOf(key);
+    return faultOf(error, server || addressOf(this.client), { key: this.keyPrefix + key, of: server });
+  }
+
   private async becomeCluster(): Promise<boolean> {
     this.problem = undefined;
     const role = this.isNode ? NODE : await this.answers(roleOf, SERVER);
@@ -193,29 +212,4 @@ export class CurrentClient {
 
 function clusterServersOf(client: StoreClient): ClusterServers | undefined {
   return client.isCluster ? new ClusterServers(client) : undefined;
-}
-
-/** Finds the faults behind errors of the store's client. */
-export class ClientFaults {
-  constructor(private readonly current: CurrentClient) {}
-
-  /** Returns the fault for an error of a server. */
-  of(server: string, error: unknown): StoreFault {
-    const { client, connection } = this.current;
-    const fault = faultOf(error, server || addressOf(client), { clientState: connection, of: server });
-    if (fault.code === 'MOVED') this.current.isNode = true;
-    return fault;
-  }
-
-  /** Returns the fault for a failed call; without a connection, why there is none. */
-  ofCall(server: string, error: unknown): StoreFault {
-    return this.of(server, this.current.connection.reasonOf(error));
-  }
-
-  /** Returns the fault for an error reply about a key that messages may contain. */
-  ofKey(key: string, error: unknown): StoreFault {
-    const { client, keyPrefix } = this.current;
-    const server = this.current.serverOf(key);
-    return faultOf(error, server || addressOf(client), { key: keyPrefix + key, of: server });
-  }
 }

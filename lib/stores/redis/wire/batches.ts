@@ -10,8 +10,9 @@ import {
 import type { BaseStore, SharedStore } from '../../../contracts/base-store.js';
 import { StoreFault } from '../../../contracts/store-fault.js';
 import { Call, type CallClock, type Request, type Caller } from './call.js';
-import type { ClientFaults, CurrentClient } from '../link/current-client.js';
-import type { LostCalls } from './lost-calls.js';
+import type { CurrentClient } from '../link/current-client.js';
+import type { Adjuster } from './adjuster.js';
+import { refundLost } from './lost-calls.js';
 import { ReplyReader, type DecideReply } from './reply.js';
 import { undo } from '../../../contracts/undo.js';
 
@@ -60,13 +61,13 @@ class Batch {
     for (const { reject } of this.requests) reject(error);
   }
 
-  answer(reply: DecideReply, server: string, faults: ClientFaults): void {
+  answer(reply: DecideReply, server: string, current: CurrentClient): void {
     const reader = new ReplyReader(reply, this.requests);
     for (const request of this.requests) {
       try {
         request.resolve(reader.next(request));
       } catch (error) {
-        request.reject(faults.of(server, error));
+        request.reject(current.faultOf(server, error));
       }
     }
   }
@@ -88,9 +89,8 @@ export class Batches implements Caller {
 
   constructor(
     private readonly next: Caller,
-    private readonly lost: LostCalls,
+    private readonly adjuster: Adjuster,
     private readonly current: CurrentClient,
-    private readonly faults: ClientFaults,
     private readonly now: CallClock,
   ) {
     current.beforeReplaced(this.flush);
@@ -157,7 +157,7 @@ export class Batches implements Caller {
     try {
       reply = await this.next.run(call);
     } catch (error) {
-      this.lost.refund(call);
+      refundLost(call, this.adjuster);
       const parts = batch.partsAfter(error);
       if (parts.length > 1) for (const part of parts) void this.send(part);
       else batch.fail(error);
@@ -165,7 +165,7 @@ export class Batches implements Caller {
     } finally {
       this.underWay -= 1;
     }
-    batch.answer(reply as DecideReply, call.server, this.faults);
+    batch.answer(reply as DecideReply, call.server, this.current);
   }
 }
 

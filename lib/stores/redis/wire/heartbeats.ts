@@ -1,7 +1,7 @@
 import type { Heartbeat, HeartbeatWatcher } from '../../../contracts/base-store.js';
 import type { Batches } from './batches.js';
 import { Call, type CallClock } from './call.js';
-import type { ClientFaults, CurrentClient } from '../link/current-client.js';
+import type { CurrentClient } from '../link/current-client.js';
 import { failureIn } from './reply.js';
 
 /** What a server has replied to a heartbeat. Times are in microseconds since the epoch. */
@@ -29,7 +29,6 @@ export class Heartbeats {
   constructor(
     private readonly batches: Batches,
     private readonly current: CurrentClient,
-    private readonly faults: ClientFaults,
     private readonly now: CallClock,
   ) {}
 
@@ -64,7 +63,7 @@ export class Heartbeats {
     call.add(process, duration, KEPT_FOR);
     const reply = await this.batches.run(call);
     const failure = failureIn(reply);
-    if (failure) throw this.faults.ofKey(key, failure);
+    if (failure) throw this.current.faultOfKey(key, failure);
     const [alive, now, before, applications] = reply as [number, number, number, string[]];
     const last = this.last.get(`${key} ${process}`);
     // A step of the server's clock may have ended the last heartbeat.

@@ -18,21 +18,16 @@ import { ReplyReader, type DecideReply } from './reply.js';
  * or may still do so. The permits are then refunded by name, which takes effect once: the name of the lease or of the
  * prefetch.
  */
-export class LostCalls {
-  constructor(private readonly adjuster: Adjuster) {}
-
-  /** Refunds what a failed call holds, when its late reply arrives. */
-  refund({ reply, requests }: Call): void {
-    if (!reply || !requests.some(holds)) return;
-    reply.then(
-      // The server has just replied; a failed refund is retried.
-      (late) => this.adjuster.adjust(heldOf(late as DecideReply, requests)).catch(() => undefined),
-      (error: unknown) => {
-        if ((error as Error).name === 'ReplyError' || wasNotExecuted(error)) return;
-        this.adjuster.retries.add(possiblyHeldOf(requests), { isUncertain: true });
-      },
-    );
-  }
+export function refundLost({ reply, requests }: Call, adjuster: Adjuster): void {
+  if (!reply || !requests.some(holds)) return;
+  reply.then(
+    // The server has just replied; a failed refund is retried.
+    (late) => adjuster.adjust(heldOf(late as DecideReply, requests)).catch(() => undefined),
+    (error: unknown) => {
+      if ((error as Error).name === 'ReplyError' || wasNotExecuted(error)) return;
+      adjuster.retries.add(possiblyHeldOf(requests), { isUncertain: true });
+    },
+  );
 }
 
 function holds({ hits, options }: Request): boolean {
