@@ -60,6 +60,21 @@ module.exports = {
       to: { path: '^lib/stores/[^/]+/', pathNot: '^lib/stores/$1/' },
     },
     {
+      name: 'the-connection-knows-no-calls',
+      comment:
+        'The rooms of the Redis store depend one way: the breaker decides about calls, calls are sent on connections.',
+      severity: 'error',
+      from: { path: '^lib/stores/redis/link/', pathNot: SPEC },
+      to: { path: '^lib/stores/redis/(wire|breaker|rule-source)/' },
+    },
+    {
+      name: 'calls-know-no-breaker',
+      comment: 'A call is the same with and without a circuit breaker around it.',
+      severity: 'error',
+      from: { path: '^lib/stores/redis/wire/', pathNot: SPEC },
+      to: { path: '^lib/stores/redis/(breaker|rule-source)/' },
+    },
+    {
       name: 'http-imports-contracts-only',
       comment:
         'Subjects, headers and problems are facts of HTTP: they know neither Nest nor how a limit is decided.',
@@ -134,7 +149,22 @@ module.exports = {
       comment: 'A check looks at a rule or a request that it is given.',
       severity: 'error',
       from: { path: '^lib/nest/(checks|programs)/', pathNot: SPEC },
-      to: { path: '^lib/nest/startup/' },
+      to: { path: '^lib/nest/(startup|programs)/', pathNot: '^lib/nest/$1/' },
+    },
+    {
+      name: 'nest-loads-what-stands-beside-it',
+      comment:
+        'Transports and live rules know nest/. It loads them when an application needs them, so that no other application does.',
+      severity: 'error',
+      from: { path: '^lib/nest/', pathNot: SPEC },
+      to: { path: '^lib/(transports|live)/', dynamic: false, dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'what-the-page-collects-knows-no-view',
+      comment: 'The rooms of the page depend one way: all of them show what is collected.',
+      severity: 'error',
+      from: { path: '^lib/dashboard/(collect|explain|subjects|preview)/', pathNot: SPEC },
+      to: { path: '^lib/dashboard/(explain|subjects|preview|http)/', pathNot: '^lib/dashboard/$1/' },
     },
     {
       name: 'the-tools-of-nest-stay-apart',
