@@ -21,7 +21,8 @@ Replays access logs, and prints which requests each rule would have allowed, del
   --rule           '100/1m', '100/1m gcra', '100/1m token-bucket burst=20'
   --by             ip (default), user, path, everyone, a header or a field of the log; several: ip,path
   --suggest        0.1% or 0.1%clients: the smallest limit of each algorithm that denies at most that share
-  --format         combined, json or csv; default: detected from the first lines
+  --format         haproxy, syslog, alb, vhost_combined, combined, nginx-forwarded, caddy, traefik, cloudflare, json,
+                   cloudfront, iis or csv; default: detected from the first lines
   --map            names of fields in the log: ip=client.addr,time=ts
   --json           prints the result as JSON
   --html           writes a report with charts to this file

@@ -78,7 +78,10 @@ export function checkRate({
 }: Quota & { burst?: Capacity }): string | undefined {
   const permits = permitsOf(burst, { limit, window });
   if (limit * permits > Number.MAX_SAFE_INTEGER) {
-    return `limit x burst is ${limit * permits}; allowed: at most 2^53 - 1, so that no permit is lost to rounding`;
+    const isEqual = permits === limit;
+    const most = isEqual ? Math.sqrt(Number.MAX_SAFE_INTEGER) : Number.MAX_SAFE_INTEGER / permits;
+    const burst = isEqual ? 'burst equal to limit' : `a burst of ${permits}`;
+    return `limit ${limit} is too large: the maximum with ${burst} is ${Math.floor(most)}`;
   }
   const refill = (permits * window) / limit;
   if (refill > LONGEST_REFILL_DAYS * DAY) {

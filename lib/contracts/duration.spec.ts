@@ -45,8 +45,10 @@ describe('durations', () => {
   it.each<[unknown, string | undefined]>([
     [60, 'write "60s" or "60ms"'],
     ['60', 'write "60s" or "60ms"'],
-    [5000, 'write "5000s" or "5000ms"'],
-    [86_400_000, 'write "86400000ms"'],
+    [1500, 'write "1500s" or "1500ms"'],
+    [5000, 'write "5s" or "5000s"'],
+    [60_000, 'write "1m" or "60000s"'],
+    [86_400_000, 'write "1d"'],
     [31_622_400_001, undefined],
     ...[0, '0', -60, 0.5, NaN, Infinity, '', ' 60', '1e3', null, {}].map((value): [unknown, undefined] => [
       value,

@@ -29,15 +29,22 @@ export function parseDuration(value: unknown): number | undefined {
 }
 
 /**
- * Suggests durations for one in another form (`60`, `'1 minute'`), in words for error messages. Returns `undefined` if
- * the value cannot be read as a duration.
+ * Suggests durations for one in another form (`60`, `'1 minute'`), in words for error messages: of whole seconds in
+ * milliseconds first (`60000`: `"1m"`). Returns `undefined` if the value cannot be read as a duration.
  */
 export function durationFix(value: unknown): string | undefined {
   const text = typeof value === 'number' ? String(value) : value;
   if (typeof text !== 'string' || text.length > 64) return undefined;
-  const readings = /^\d{1,14}$/.test(text) ? [`${text}s`, `${text}ms`] : [readDuration(text)];
+  const readings = /^\d{1,14}$/.test(text) ? readingsOf(text) : [readDuration(text)];
   const valid = readings.filter((reading) => parseDuration(reading) !== undefined);
   return valid.length > 0 ? `write ${valid.map((reading) => `"${reading}"`).join(' or ')}` : undefined;
+}
+
+/** The durations that a number can mean. */
+function readingsOf(digits: string): readonly (string | undefined)[] {
+  const isMilliseconds = /[1-9]\d*000$/.test(digits);
+  if (isMilliseconds) return [inWholeUnits(Number(digits) * MICROSECONDS.ms), `${digits}s`];
+  return [`${digits}s`, `${digits}ms`];
 }
 
 /** Other names of units, in lower case. */

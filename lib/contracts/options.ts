@@ -111,7 +111,8 @@ export function readOptions<Options extends object>(
   }
   for (const name of Object.keys(known)) {
     const { allowed, isRequired } = known[name]!;
-    if (isRequired && fields[name] === undefined) problems.push(`${name}: missing; allowed: ${allowed}`);
+    if (isRequired && fields[name] === undefined)
+      problems.push(`${what}.${name}: missing; allowed: ${allowed}`);
   }
   rejectAny(problems);
   return options;

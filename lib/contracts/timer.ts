@@ -1,4 +1,4 @@
-/** Who is called when a signal aborts, by the signal. */
+/** Listeners by abort signal. */
 const listeners = new WeakMap<AbortSignal, Set<() => void>>();
 
 /**

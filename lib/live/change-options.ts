@@ -20,7 +20,7 @@ export type LiveRuleFields = {
     readonly algorithm?: AlgorithmName | undefined;
   };
 
-/** Who changes a rule, and why. */
+/** Author and reason of a change. */
 export interface UnsetOptions {
   /** Author of the change, for the history: 1 to 256 characters. */
   readonly by: string;
@@ -35,7 +35,7 @@ export interface UnsetOptions {
   readonly version?: number;
 }
 
-/** Who changes a rule, why, and for how long. */
+/** Author, reason and duration of a change. */
 export interface SetOptions extends UnsetOptions {
   /**
    * How long the change applies, from 1 ms to 366 days. Every process lifts it, by the time of the source.

@@ -88,8 +88,9 @@ export async function migrate(path: string, { dryRun, force }: MigrateOptions): 
   const table = tableOf(before, limitsAfter(sources));
   if (!dryRun) await project.save();
   const isSame = table.isSame && left === 0;
+  const hasMarks = found.some(({ file }) => file.getFullText().includes(MARK));
   return {
-    lines: [...lines, '', ...table.lines, '', ...summary(found.length, left, dryRun, isSame)],
+    lines: [...lines, '', ...table.lines, '', summary(found.length, left, dryRun), ...next(isSame, hasMarks)],
     isSame,
   };
 }
@@ -123,13 +124,16 @@ function patterns(folder: string, extensions: string): string[] {
   return [`${glob}/**/*.{${extensions}}`, `!${glob}/**/node_modules/**`, `!${glob}/**/dist/**`];
 }
 
-function summary(files: number, left: number, dryRun: boolean, isSame: boolean): string[] {
-  const done = `Files with ${THROTTLER}: ${files}${dryRun ? ' (--dry-run: nothing is written)' : ''}. Left to you: ${left}.`;
+function summary(files: number, left: number, dryRun: boolean): string {
+  return `Files with ${THROTTLER}: ${files}${dryRun ? ' (--dry-run: nothing is written)' : ''}. Left to you: ${left}.`;
+}
+
+function next(isSame: boolean, hasMarks: boolean): string[] {
+  const marks = hasMarks ? `, and replace each ${MARK}: until then the application does not compile` : '';
   return [
-    done,
     isSame
       ? 'Every route has the limits that it had.'
-      : `Compare the routes marked "!", and replace each ${MARK}: until then the application does not compile.`,
+      : `Compare what is listed above and the routes marked "!"${marks}.`,
     'Next: format the files, compile, and run `npm uninstall @nestjs/throttler`.',
     'docs/migration.md of nestjs-redis-rate-limit lists what changes.',
   ];

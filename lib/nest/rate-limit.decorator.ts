@@ -37,8 +37,8 @@ export const MISUSED = Symbol.for('nestjs-redis-rate-limit:misused');
  * rule on the handler overrides the rule of the same name on the controller field by field, and that one
  * overrides the module's. An invalid rule stops the application at start.
  *
- * The positional form states a complete limit: it overrides the window, the limit, and the algorithm with all
- * its options. It inherits the subject and the other fields.
+ * The positional form states a complete limit. It inherits the subject (`by`), the scope, and the fields of cost and
+ * outcome, but neither the algorithm and its options nor `block`, `trial`, `alerts`, `plans` and `maxWait`.
  *
  * @param rule a rule; its window, followed by its limit, algorithm and other fields; or the name of a rule in
  *   `onDemand`, followed by the fields to override on this target

@@ -104,7 +104,8 @@ export interface RateLimitModuleOptions {
    */
   readonly denyCache?: boolean | undefined;
   /**
-   * Maximum time in milliseconds that a request waits for Redis, an integer from 1. Then the fallback decides.
+   * Maximum time in milliseconds from a call to Redis to its reply, an integer from 1. Then the fallback decides. Under
+   * load, a call first waits in a queue.
    * @default 50
    */
   readonly timeout?: number | undefined;

@@ -57,7 +57,7 @@ describe('a block by a program', () => {
   it.each([
     [60, 'got 60: write "60s" or "60ms"'],
     ['60', 'got "60": write "60s" or "60ms"'],
-    [5000, 'got 5000: write "5000s" or "5000ms"'],
+    [5000, 'got 5000: write "5s" or "5000s"'],
     ['1x', 'got "1x"'],
   ])(
     'a block by a program is rejected for a duration without a unit, with both readings: %j',

@@ -125,15 +125,15 @@ describe('a rule on demand that is wrong stops the app with a message that', () 
   });
 
   it.each([
-    ['window', '5m', '"5m", and "1m"'],
-    ['algorithm', 'gcra', '"gcra", and "fixed-window"'],
-    ['by', 'user', '"user", and "ip"'],
-    ['block', '1m', '"1m", and undefined'],
+    ['window', '5m', '"5m" here and "1m"'],
+    ['algorithm', 'gcra', '"gcra" here and "fixed-window"'],
+    ['by', 'user', '"user" here and "ip"'],
+    ['block', '1m', '"1m" here and not set'],
   ] as const)(
     'an override of %s of a shared rule stops the application, in both forms of the decorator',
     async (field, value, differs) => {
       const message = configMessage(
-        `rule "login" of Wrong.get: ${field} is ${differs} of the module, but a shared rule has one counter; allowed to differ: ${ON_ROUTE}`,
+        `rule "login" of Wrong.get: ${field} is ${differs} in the module, but a shared rule has one counter; allowed to differ: ${ON_ROUTE}`,
       );
       expect(await refusal({}, 'login', { [field]: value })).toBe(message);
       expect(await refusal({}, { name: 'login', [field]: value })).toBe(message);

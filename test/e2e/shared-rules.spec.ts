@@ -29,16 +29,19 @@ function appWith(one: RouteRule, other: RouteRule, options: RateLimitModuleOptio
 
 describe('a shared rule that has another counter at one of its places', () => {
   const AT = 'rule "total" of Other.get: ';
-  const ONE = 'of One.get, but a shared rule has one counter';
+  const ONE = 'in One.get, but a shared rule has one counter';
 
   it.each<[object, string]>([
-    [{ window: '1h' }, `${AT}window is "1h", and "1m" ${ONE}; ${FREE}`],
-    [{ algorithm: 'gcra' }, `${AT}algorithm is "gcra", and undefined ${ONE}; ${FREE}`],
-    [{ by: 'user' }, `${AT}by is "user", and undefined ${ONE}; ${FREE}`],
-    [{ by: byTenant }, `${AT}by is a function, and undefined ${ONE}; ${FREE}`],
-    [{ block: '5m' }, `${AT}block is "5m", and undefined ${ONE}; ${FREE}`],
-    [{ mode: 'shadow' }, `${AT}mode is "shadow", and undefined ${ONE}; ${FREE}`],
-    [{ per: 'instance' }, `${AT}per is "instance", and undefined ${ONE}; ${FREE}`],
+    [{ window: '1h' }, `${AT}window is "1h" here and "1m" ${ONE}; ${FREE}`],
+    [
+      { algorithm: 'gcra' },
+      `${AT}algorithm is "gcra" here and "sliding-window-log" (the default) ${ONE}; ${FREE}`,
+    ],
+    [{ by: 'user' }, `${AT}by is "user" here and "ip" (the default) ${ONE}; ${FREE}`],
+    [{ by: byTenant }, `${AT}by is a function here and "ip" (the default) ${ONE}; ${FREE}`],
+    [{ block: '5m' }, `${AT}block is "5m" here and not set ${ONE}; ${FREE}`],
+    [{ mode: 'shadow' }, `${AT}mode is "shadow" here and "enforce" (the default) ${ONE}; ${FREE}`],
+    [{ per: 'instance' }, `${AT}per is "instance" here and "cluster" (the default) ${ONE}; ${FREE}`],
   ])('stops the application: %p', async (fields, problem) => {
     expect(await refusalToStart(appWith(TOTAL, { ...TOTAL, ...fields }))).toBe(configMessage(problem));
   });
@@ -62,7 +65,7 @@ describe('a shared rule that has another counter at one of its places', () => {
     const metadata = appWith({ name: 'x', ...total }, { name, window: '1h' }, { rules: { total } });
     expect(await refusalToStart(metadata)).toBe(
       configMessage(
-        `${AT}window is "1h", and "1m" of the module, but a shared rule has one counter; ${FREE}`,
+        `${AT}window is "1h" here and "1m" in the module, but a shared rule has one counter; ${FREE}`,
       ),
     );
   });

@@ -79,7 +79,7 @@ describe('a wrong decorator stops the app with one message that', () => {
     [
       'a block without a unit',
       { block: 5000 },
-      `block: got 5000: write "5000s" or "5000ms"; allowed: ${ALLOWED.duration}; or "manual"`,
+      `block: got 5000: write "5s" or "5000s"; allowed: ${ALLOWED.duration}; or "manual"`,
     ],
     ['a limit as a text that is no count', { limit: '1e3' }, `limit: got "1e3"; allowed: ${ALLOWED.limit}`],
     ['an empty limit', { limit: '' }, `limit: got ""; allowed: ${ALLOWED.limit}`],

@@ -28,7 +28,7 @@ export function useForm(close: () => void) {
   /** Why the last attempt failed. */
   const [problem, setProblem] = useState('');
   const [isRunning, setRunning] = useState(false);
-  /** Runs what the reader wants. Closes the dialog then, or keeps it open with the reason of the failure. */
+  /** Runs the submitted action; closes the dialog on success, otherwise shows the error. */
   const attempt = async (run: () => Promise<void>) => {
     setRunning(true);
     try {

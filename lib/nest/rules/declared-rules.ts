@@ -4,7 +4,7 @@ import { problem, quoted, rejectAny, unknownName } from '../../contracts/rate-li
 import { DEFAULT_RULE_NAME } from '../../rules/rule.js';
 import { optionProblems, readableOptions, readModuleOptions } from './check-options.js';
 import { loadForModule } from './named-parts.js';
-import { overridePath, readLists, rulesNamed } from './overrides.js';
+import { overridePath, readLists, rulesNamed, withoutFunctions } from './overrides.js';
 import type { RateLimitModuleOptions } from '../rate-limit.options.js';
 import { type RouteRule, RULED, type TransportName } from './route-rule.js';
 import { BY_NAME, COMPLETE, MISUSED, skipProblem, type TargetRules } from '../rate-limit.decorator.js';
@@ -244,7 +244,7 @@ export class DeclaredRules {
     const pathOf = typeof path === 'string' ? (field: string) => `${path}.${field}` : path;
     const algorithm = layer['algorithm'] ?? rule['algorithm'];
     const read = readLayer(layer, algorithm);
-    for (const problem of fieldProblems(pathOf, read, ROUTE_FIELDS, algorithm)) this.problems.add(problem);
+    this.report(...fieldProblems(pathOf, read, ROUTE_FIELDS, algorithm).map(withoutFunctions));
     return fromLayer(overlay(rule, read), rule, read, typeof path === 'string' ? () => path : path);
   }
 }

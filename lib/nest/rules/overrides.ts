@@ -135,6 +135,14 @@ export function overridePath(name: string, fields: RuleFields): FieldName {
   return (fields as FromEnvironment)[VARIABLE] ?? ((field) => `overrides.${name}.${field}`);
 }
 
+/** A problem of an override's field; a variable cannot hold a function. */
+export function withoutFunctions(problem: string): string {
+  const isVariable = problem.startsWith('RATE_LIMIT__');
+  return isVariable
+    ? problem.replace(/, or a function of the (ExecutionContext|result)(?=;|$)/, '')
+    : problem;
+}
+
 function listOf(field: string, value: unknown): unknown {
   if (typeof value !== 'string') return value;
   if (field === 'by') return byFromText(value);

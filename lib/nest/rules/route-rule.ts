@@ -135,7 +135,7 @@ interface CommonFields extends SharedFields {
    * rule itself applies; the latter is reported once.
    */
   readonly plan?: (context: ExecutionContext) => PlanName | Promise<PlanName>;
-  /** Disables the rule for requests for which it returns `true`. */
+  /** Returns `true` to skip the rule for a request. */
   readonly skipIf?: (context: ExecutionContext) => boolean | Promise<boolean>;
   /** Disables the rule for these IP addresses and CIDR ranges. */
   readonly allowList?: readonly string[];

@@ -171,6 +171,7 @@ function plansOf(rule: RuleFields, given: RuleFields): { readonly plans?: RuleFi
 /** The values of unset fields that have a default. */
 const DEFAULTS: RuleFields = {
   algorithm: DEFAULT_ALGORITHM,
+  by: 'ip',
   onMissingSubject: 'ip',
   unit: 'requests',
   mode: 'enforce',
@@ -192,11 +193,17 @@ export class SharedRules {
     const field = [...names].find((each) => !FREE.includes(each) && !isSame(each, first.fields, fields));
     if (field === undefined) return undefined;
     return (
-      `rule "${String(fields['name'])}" of ${owner}: ${field} is ${shown(fields[field])}, and ` +
-      `${shown(first.fields[field])} of ${first.owner}, but a shared rule has one counter; ` +
+      `rule "${String(fields['name'])}" of ${owner}: ${field} is ${valueOf(field, fields)} here and ` +
+      `${valueOf(field, first.fields)} in ${first.owner}, but a shared rule has one counter; ` +
       `allowed to differ: ${SHARED_FIELDS.join(', ')}, or any field with scope: 'route'`
     );
   }
+}
+
+/** The value of a field in messages. */
+function valueOf(field: string, { [field]: value }: RuleFields): string {
+  if (value !== undefined) return shown(value);
+  return Object.hasOwn(DEFAULTS, field) ? `${shown(DEFAULTS[field])} (the default)` : 'not set';
 }
 
 function isSame(field: string, one: RuleFields, other: RuleFields): boolean {

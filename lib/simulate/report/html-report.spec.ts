@@ -66,10 +66,10 @@ describe('the text report', () => {
       'rule       denied          clients denied',
       '2/1m gcra  0       0.00 %  0',
       '',
-      '1 malformed lines were skipped:',
+      '1 malformed line was skipped:',
       `  ${name}:4: ${name} (${name})`,
       `2 requests without ${name} were not decided.`,
-      '1 lines are out of order, up to 3 s: decided at the largest time before them.',
+      '1 line is out of order, up to 3 s: decided at the largest time before them.',
     ]);
   });
 });

@@ -73,12 +73,16 @@ function proxyNote({ client, requests, forwarded }: ProxyAddress, all: number): 
   return `Warning: ${client}, a private address, sent ${percent(requests, all)} of the requests. It is probably a proxy; ${fix}.`;
 }
 
+function counted(number: number, one: string, several: string): string {
+  return `${count(number)} ${number === 1 ? one : several}`;
+}
+
 /** Returns the lines of a report about what was not decided, or not exactly. */
 export function notesOf(simulation: Simulation): readonly string[] {
   const { malformed, firstMalformed, withoutSubject, late, latestBySeconds, dropped, by } = simulation;
   const notes = simulation.proxy ? [proxyNote(simulation.proxy, simulation.requests)] : [];
   if (malformed > 0) {
-    notes.push(`${count(malformed)} malformed lines were skipped:`);
+    notes.push(`${counted(malformed, 'malformed line was', 'malformed lines were')} skipped:`);
     for (const { file, line, text, reason } of firstMalformed.slice(0, 3)) {
       notes.push(`  ${printable(file)}:${line}: ${printable(text)} (${printable(reason)})`);
     }
@@ -88,11 +92,13 @@ export function notesOf(simulation: Simulation): readonly string[] {
   }
   if (late > 0) {
     const by = latestBySeconds < 1 ? '' : `, up to ${count(latestBySeconds)} s`;
-    notes.push(`${count(late)} lines are out of order${by}: decided at the largest time before them.`);
+    notes.push(
+      `${counted(late, 'line is', 'lines are')} out of order${by}: decided at the largest time before them.`,
+    );
   }
   if (dropped > 0) {
     notes.push(
-      `${count(dropped)} clients were dropped from memory and are counted again if they returned; a larger --max-clients keeps them.`,
+      `${counted(dropped, 'client was', 'clients were')} dropped from memory, and counted again after a return; a larger --max-clients prevents this.`,
     );
   }
   return notes;

@@ -10,7 +10,7 @@ export interface RedisStoreOptions {
   /** The Redis server: a `redis://` or `rediss://` URL, ioredis options, or a client or Cluster that you own. */
   readonly redis: RedisConnection;
   /**
-   * Maximum time in milliseconds that a call waits for Redis, an integer from 1.
+   * Maximum time in milliseconds from a call to its reply, an integer from 1. Under load, a call first waits in a queue.
    * @default 50
    */
   readonly timeout?: number;
