@@ -133,9 +133,8 @@ export interface SnapshotRule {
   readonly change: SnapshotChange | null;
   /** Number of subjects with a live exception. */
   readonly exceptions: number;
-  /** Allowed requests per second, the mean of the last 10 seconds. */
+  /** Allowed and denied requests per second, the mean of the last 10 seconds. */
   readonly allowed: number;
-  /** Denied requests per second, the mean of the last 10 seconds. */
   readonly denied: number;
   /** Requests per second that the rule would have denied without shadow mode, the mean of the last 10 seconds. */
   readonly wouldDeny: number;
@@ -156,6 +155,8 @@ export interface SnapshotField {
   readonly name: string;
   /** Text as it is, other values as JSON, a function as `function`. */
   readonly value: string;
+  /** Whether another route has another value. */
+  readonly differs: boolean;
   /** Where the value comes from, such as `@RateLimit on LoginController.login`. */
   readonly from: string;
   /** Whether a live change has set it. */
@@ -189,9 +190,8 @@ export interface Preview {
   readonly subjects: number;
   /** How many of the requests were denied. */
   readonly deniedRecorded: number;
-  /** Number of requests that the rule in force denies in the replay. */
+  /** Number of requests that the rule denies in the replay: as it is in force, and with the fields. */
   readonly deniedNow: number;
-  /** How many of the requests the rule denies with the fields. */
   readonly deniedThen: number;
   /**
    * Requests that were denied, and would have been allowed, of a rule with `count` or of one whose permits are held. Their

@@ -121,6 +121,9 @@ const UNKNOWN = { routes: [], fields: [], noPreview: null, shadow: false, change
 
 const LONGEST_VALUE = 1000;
 
+/** The algorithm of a rule that states none. */
+const ALGORITHM: EffectiveField = { value: DEFAULT_ALGORITHM, from: 'the default' };
+
 /** What the page shows of a rule besides its figures. */
 type RuleView = Pick<
   SnapshotRule,
@@ -137,14 +140,12 @@ function viewsOf(rules: readonly EffectiveRule[]): ReadonlyMap<string, RuleView>
 function viewOf(rules: readonly EffectiveRule[]): RuleView {
   const [first] = rules as readonly [EffectiveRule];
   const { live, rule, exceptions } = first;
-  const fields = Object.entries(first.fields).map(([name, field]) => shownField(name, field));
+  const all = rules.map(({ fields }) => ({ ...fields, algorithm: fields['algorithm'] ?? ALGORITHM }));
   const values = Object.entries(first.fields).map(([name, { value }]) => [name, value] as const);
-  const isKnown = Object.hasOwn(first.fields, 'algorithm');
-  const algorithm = { value: DEFAULT_ALGORITHM, from: 'the default' };
   return {
     rule,
     routes: [...new Set(rules.flatMap(({ route }) => route ?? []))],
-    fields: isKnown ? fields : [...fields, shownField('algorithm', algorithm)],
+    fields: Object.keys(all[0]!).map((name) => shownField(name, all)),
     noPreview: whyNoPreview(Object.fromEntries(values)) ?? null,
     shadow: first.fields['mode']?.value === 'shadow',
     change: live
@@ -154,10 +155,14 @@ function viewOf(rules: readonly EffectiveRule[]): RuleView {
   };
 }
 
-function shownField(name: string, { value, from }: EffectiveField): SnapshotField {
+/** @param all the fields of the rule on each route */
+function shownField(name: string, all: readonly EffectiveRule['fields'][]): SnapshotField {
+  const { value, from } = all[0]![name]!;
+  const text = textOf(value);
   return {
     name,
-    value: textOf(value).slice(0, LONGEST_VALUE),
+    value: text.slice(0, LONGEST_VALUE),
+    differs: all.some((each) => textOf(each[name]?.value) !== text),
     from,
     live: from.startsWith('live rule'),
     editable: isLiveField(name),

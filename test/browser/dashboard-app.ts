@@ -57,6 +57,10 @@ class Routes {
   @RateLimit({ name: 'export', algorithm: 'concurrency', limit: 2, maxWait: '1s' })
   @Get('export')
   export() {}
+
+  @RateLimit({ name: 'export', algorithm: 'concurrency', limit: 1, maxWait: '1s' })
+  @Get('export/all')
+  exportAll() {}
 }
 
 /** Starts one of the applications on the same Redis keys, with the operations page at `/rate-limits`. */

@@ -145,6 +145,15 @@ describe('the operations page', () => {
     );
   });
 
+  it('states which fields of a rule differ by route', async () => {
+    const page = await open();
+    await expand(page, 'export');
+    await page.waitForFunction(
+      `${rowsOf('export')}.querySelector('.summary').textContent.endsWith('differs by route')`,
+    );
+    await page.waitForFunction(`${rowsOf('export')}.textContent.includes('2; differs by route')`);
+  });
+
   it('states why a rule has no preview before a field is changed', async () => {
     const page = await open();
     await expand(page, 'export');

@@ -6,6 +6,7 @@ import {
   Post,
   type CanActivate,
   type ExecutionContext,
+  type Type,
 } from '@nestjs/common';
 import { RateLimit, RateLimitModule, type RateLimitModuleOptions } from '../../lib/index.js';
 import { RateLimitDashboardModule, type RateLimitDashboardOptions } from '../../lib/dashboard.js';
@@ -36,6 +37,7 @@ export class AdminGuard implements CanActivate {
 
 export interface DashboardSetup {
   readonly framework?: Framework;
+  readonly controllers?: readonly Type[];
   readonly limits?: RateLimitModuleOptions;
   readonly dashboard?: RateLimitDashboardOptions & RateLimitDashboardExtras;
 }
@@ -44,7 +46,12 @@ export interface DashboardSetup {
 export const FROM_PAGE = { 'x-rate-limit-dashboard': '1', 'content-type': 'application/json' };
 
 /** Starts an application with the rules `default` and `login`, and the operations page. */
-export async function startDashboard({ framework = 'express', limits, dashboard }: DashboardSetup = {}) {
+export async function startDashboard({
+  framework = 'express',
+  controllers = [],
+  limits,
+  dashboard,
+}: DashboardSetup = {}) {
   const app = await startApp(
     {
       imports: [
@@ -56,7 +63,7 @@ export async function startDashboard({ framework = 'express', limits, dashboard 
         }),
         RateLimitDashboardModule.forRoot(dashboard),
       ],
-      controllers: [Pages],
+      controllers: [Pages, ...controllers],
     },
     { framework, trustProxy: true },
   );

@@ -36,7 +36,9 @@ function ruleAt(at: number, rule: string, limit: string, counts: Counts): Snapsh
       change: null,
       exceptions: 0,
     },
-    fields: [{ name: 'limit', value: limit, from: 'rules.default', live: false, editable: true }],
+    fields: [
+      { name: 'limit', value: limit, differs: false, from: 'rules.default', live: false, editable: true },
+    ],
     seconds: secondsOf(counts, at, RULE_CHART_S),
     minutes: counts.length > 0 ? [{ at: 60_000, allowed: counts.length, denied: 0 }] : [],
     ...{ allowed: counts.length, denied: 0, wouldDeny: 0, trialDeny: 0, byRoute: [], top: [] },

@@ -16,6 +16,8 @@ const COLUMNS = [
   ['would', 'Would deny/s', 'figure would'],
 ] as const;
 
+const DIFFERS = 'differs by route';
+
 const FILTER = 'Filter rules and routes';
 
 type Order = (typeof COLUMNS)[number][0];
@@ -102,6 +104,7 @@ function summaryOf({ fields }: SnapshotRule): string {
     by,
   } = Object.fromEntries(fields.map(({ name, value }) => [name, value]));
   const parts = [window === undefined ? limit : `${limit} per ${window}`, algorithm, by && `by ${by}`];
+  if (fields.some(({ differs }) => differs)) parts.push(DIFFERS);
   return visible(parts.filter((each) => each !== undefined).join(' · '));
 }
 
@@ -155,9 +158,9 @@ function RuleDetails({ rule, snapshot }: { rule: SnapshotRule; snapshot: Snapsho
   ]);
 }
 
-function fieldRow({ name, value, from, live }: SnapshotField) {
+function fieldRow({ name, value, differs, from, live }: SnapshotField) {
   const text = h('td', { class: live ? 'origin live' : 'origin' }, visible(from));
-  return row(name, [clientText(value), text], { key: name });
+  return row(name, [clientText(differs ? `${value}; ${DIFFERS}` : value), text], { key: name });
 }
 
 function routeRow({ route, allowed, denied }: SnapshotRule['byRoute'][number]) {
