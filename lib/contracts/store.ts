@@ -174,8 +174,11 @@ export interface Store<H extends Hit = Hit> {
     adjustments: readonly Adjustment[],
     options?: Pick<DecideOptions, 'within'>,
   ): Promise<readonly (boolean | undefined)[]>;
-  /** Blocks the subject of a counter with `block`, for a duration in microseconds from now. */
-  block(counter: Counter, duration: number): Promise<void>;
+  /**
+   * Blocks the subject of a counter with `block`, for a duration in microseconds from now; 0 ends its block. Returns whether
+   * it was blocked before.
+   */
+  block(counter: Counter, duration: number): Promise<boolean>;
   /**
    * Deletes the states and blocks of counters. Returns for each whether it had any. Earlier charges can no longer be
    * refunded.

@@ -20,7 +20,7 @@ import { RULE_FIELDS } from '../rules/rule-fields.js';
 import type { ConsumeOptions, RefundOptions, ReserveOptions, WaitOptions } from './rate-limiter.options.js';
 
 /** The operations of a limiter that take rules. */
-export type Operation = 'consume' | 'reserve' | 'hold' | 'acquire' | 'peek' | 'block' | 'reset';
+export type Operation = 'consume' | 'reserve' | 'hold' | 'acquire' | 'peek' | 'block' | 'unblock' | 'reset';
 
 /** Receives mistakes of programs. */
 export interface MistakeLog {

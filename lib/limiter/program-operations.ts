@@ -76,7 +76,8 @@ export class ProgramOperations {
       const decision = this.engine.decide(this.hits('consume', rules, subject, costOf('consume', options)));
       return decision instanceof Promise ? decision : Promise.resolve(decision);
     } catch (error) {
-      return Promise.reject(error); // as an async function, whatever it is
+      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- as an async function rejects
+      return Promise.reject(error);
     }
   }
 
@@ -97,10 +98,8 @@ export class ProgramOperations {
     const maxWaitMs = millisecondsOf(maxWait) ?? 0;
     const isScheduled = maxWaitMs > 0;
     if (isScheduled) checkOperation('reserve() with maxWait', hits);
-    const decision = await this.engine.decide(
-      hits,
-      isScheduled ? { maxWait: maxWaitOf(maxWaitMs) } : undefined,
-    );
+    const waits = isScheduled ? { maxWait: maxWaitOf(maxWaitMs) } : undefined;
+    const decision = await this.engine.decide(hits, waits);
     return new Reservation(decision, this.engine, this.resolver, { hits, settles, isScheduled });
   }
 
@@ -142,22 +141,22 @@ export class ProgramOperations {
   ): Promise<void> {
     const author = readOptions('block', options, AUTHORSHIP);
     const microseconds = parseDuration(duration);
-    if (microseconds === undefined) {
+    if (microseconds === undefined)
       rejectValue('duration', duration, DURATION_ALLOWED, durationFix(duration));
-    }
-    const hits = this.hits('block', rule, subject);
-    const counters = hits.filter((hit) => hit.block && hit.rule.trialOf === undefined);
-    if (counters.length === 0) {
-      const { name } = hits[0]!.rule;
-      rejectConfig(`rule "${name}".block: missing; allowed: a duration, or "manual"`);
-    }
+    const counters = this.blockable('block', rule, subject);
     await this.blockHits(counters, microseconds);
     this.engine.events.blocked(counters, microseconds / 1000, author);
   }
 
-  async blockHits(hits: readonly RuleHit[], microseconds: number): Promise<void> {
+  async unblock(rule: AnyRule, subject: SubjectValue): Promise<boolean> {
+    return this.blockHits(this.blockable('unblock', rule, subject), 0);
+  }
+
+  /** Blocks the subjects of hits, or ends their blocks if the duration is 0. Returns whether one was blocked before. */
+  async blockHits(hits: readonly RuleHit[], microseconds: number): Promise<boolean> {
     const { store } = this.engine;
-    await confirmed('block', () => Promise.all(hits.map((each) => store.block(each, microseconds))));
+    const block = () => Promise.all(hits.map((each) => store.block(each, microseconds)));
+    return (await confirmed(microseconds === 0 ? 'unblock' : 'block', block)).includes(true);
   }
 
   async reset(rules: Rules<AnyRule>, subject: SubjectValue, window?: Duration): Promise<boolean> {
@@ -191,6 +190,14 @@ export class ProgramOperations {
       decision.decisions.map(({ rule }) => rule),
     );
     return this.engine.refund(decision, read);
+  }
+
+  /** @throws RateLimitConfigError if the rule is invalid or has no block */
+  private blockable(operation: Operation, rule: AnyRule, subject: SubjectValue): readonly RuleHit[] {
+    const hits = this.hits(operation, rule, subject);
+    const counters = hits.filter((hit) => hit.block && hit.rule.trialOf === undefined);
+    if (counters.length > 0) return counters;
+    rejectConfig(`rule "${hits[0]!.rule.name}".block: missing; allowed: a duration, or "manual"`);
   }
 
   /**
@@ -232,11 +239,8 @@ function plainResolver(): Resolver {
 function checkCharged(decision: unknown): void {
   const given = checkDecision(decision);
   if (given instanceof DecidedHit || !given.allowed) return;
-  rejectValue(
-    'decision',
-    given,
-    'the object that the limiter returned, since a copy does not have its charge',
-  );
+  const allowed = 'the object that the limiter returned, since a copy does not have its charge';
+  rejectValue('decision', given, allowed);
 }
 
 /** Returns a longest wait in milliseconds; `undefined` if there is none. */

@@ -10,7 +10,7 @@ function textOf(operation: RateLimitStoreError['operation'], reason: string): st
 }
 
 /**
- * Thrown by `block` and `reset` when Redis did not confirm the operation, and by the methods of live rules when their
+ * Thrown by `block`, `unblock` and `reset` when Redis did not confirm the operation, and by the methods of live rules when their
  * source did not. Repeat it when Redis decides again; a change of a live rule may have been made.
  */
 export class RateLimitStoreError extends Error {
@@ -22,7 +22,7 @@ export class RateLimitStoreError extends Error {
    */
   constructor(
     /** The operation that failed. */
-    readonly operation: 'block' | 'reset' | 'change' | 'read',
+    readonly operation: 'block' | 'unblock' | 'reset' | 'change' | 'read',
     cause: unknown,
   ) {
     super(textOf(operation, escaped(messageOf(cause))), { cause });
@@ -35,7 +35,7 @@ export class RateLimitStoreError extends Error {
  * @throws RateLimitStoreError if it did not
  */
 export async function confirmed<Result>(
-  operation: 'block' | 'reset',
+  operation: 'block' | 'unblock' | 'reset',
   run: () => Promise<Result>,
 ): Promise<Result> {
   try {

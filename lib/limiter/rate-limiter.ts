@@ -25,8 +25,7 @@ export const loaded: { operations?: typeof ProgramOperations } = {};
 /**
  * Limits requests, jobs or outbound calls without Nest. Several rules in one call are decided all or nothing.
  *
- * While the store cannot decide, `onStoreError` does. Call `close()` at the end: until then the limiter sends
- * heartbeats to Redis.
+ * While the store cannot decide, `onStoreError` does. Call `close()` at the end, which stops the heartbeats to Redis.
  *
  * @example
  * const limiter = new RateLimiter({ store: new RedisStore({ redis: 'redis://localhost' }) });
@@ -97,11 +96,9 @@ export class RateLimiter {
    * For several rules, it needs `cost` by rule name, or `settles`: the rule that `settle(n)` and a number in `cost`
    * concern. The other rules take their own cost.
    *
-   * With `maxWait`, also permits that are available only later, after `delayMs` of the reservation, are charged; it does
-   * not wait for them.
+   * With `maxWait`, it also charges permits that come later, after `delayMs` of the reservation, and does not wait.
    *
-   * @throws RateLimitConfigError if a rule or an option is invalid, several rules have neither, or a rule has no
-   *   permits that come later
+   * @throws RateLimitConfigError if a rule or an option is invalid or missing, or a rule has no permits that come later
    * @example
    * const reservation = await limits.reserve(mails, tenant, { maxWait: '1m' });
    * if (reservation.allowed) await queue.add(mail, { delay: reservation.delayMs });
@@ -154,8 +151,7 @@ export class RateLimiter {
    *
    * @param rule a rule with the field `block`
    * @throws RateLimitConfigError if the rule, the duration or an option is invalid
-   * @throws RateLimitStoreError if Redis did not confirm the block; it then applies to the fallback of this process
-   *   only
+   * @throws RateLimitStoreError if Redis did not confirm it; then the fallback of this process alone applies it
    * @example
    * await limits.block('login', ip, '1h', { by: 'fraud detection', reason: 'stolen cards' });
    */
@@ -169,13 +165,23 @@ export class RateLimiter {
   }
 
   /**
-   * Deletes the counters and blocks of a subject: its next request has the full limit. With `share`, refills the part of
-   * the subject, and leaves the other subjects what they have.
+   * Ends the block of a subject and leaves its counters: if they deny its next request, a `block` with a duration begins
+   * again. `reset` deletes both.
+   *
+   * @returns whether there was a block
+   * @throws RateLimitConfigError if the rule is invalid
+   * @throws RateLimitStoreError if Redis did not confirm it; then the fallback of this process alone applies it
+   */
+  unblock(rule: BlockingRule, subject: SubjectValue): Promise<boolean> {
+    return this.run(rule, (operations) => operations.unblock(rule, subject));
+  }
+
+  /**
+   * Deletes the counters and blocks of a subject: its next request has the full limit, or with `share` its full part.
    *
    * @returns whether there was a counter or a block
    * @throws RateLimitConfigError if a rule is invalid
-   * @throws RateLimitStoreError if Redis did not confirm the reset; it then applies to the fallback of this process
-   *   only
+   * @throws RateLimitStoreError if Redis did not confirm it; then the fallback of this process alone applies it
    */
   reset(rules: Rules<AnyRule>, subject: SubjectValue): Promise<boolean> {
     return this.run(rules, (operations) => operations.reset(rules, subject));
@@ -232,13 +238,8 @@ export class RateLimiter {
 
   /** The first operation that waits for the code puts it in place, so that no later one is run before those that wait. */
   private async whenLoaded<Result>(operate: () => Promise<Result>): Promise<Result> {
-    try {
-      const operations = await (this.opening ??= this.open());
-      this.operations ??= operations;
-    } catch (error) {
-      this.opening = undefined;
-      throw error;
-    }
+    const operations = await (this.opening ??= this.open().finally(() => (this.opening = undefined)));
+    this.operations ??= operations;
     return operate();
   }
 

@@ -136,6 +136,10 @@ export class RateLimitService extends RateLimiter {
     return super.block(rule as BlockingRule, subject, duration, options);
   }
 
+  override unblock(rule: OrRoute<BlockingRule>, subject: SubjectValue): Promise<boolean> {
+    return super.unblock(rule as BlockingRule, subject);
+  }
+
   /**
    * Deletes the counters and blocks of a subject: its next request has the full limit. A rule by name or of a route has a
    * counter for each window that it can have: in the code, in its plans, in its live change and in the exception of the
@@ -161,8 +165,8 @@ export class RateLimitService extends RateLimiter {
     return this.run([], (operations) => operations.resetHits(hits));
   }
 
-  /** @internal Blocks the subjects of hits, as `block`. */
-  blockHits(hits: readonly RuleHit[], microseconds: number): Promise<void> {
+  /** @internal Blocks the subjects of hits, as `block`; 0 ends their blocks, as `unblock`. */
+  blockHits(hits: readonly RuleHit[], microseconds: number): Promise<boolean> {
     return this.run([], (operations) => operations.blockHits(hits, microseconds));
   }
 }

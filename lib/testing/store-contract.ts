@@ -94,6 +94,7 @@ const block = async (rule: BlockingRule & Rule, ...[limiter, advance]: Parameter
   const decided: unknown[] = [];
   for (let step = 0; step < STEPS; step += 1) {
     if (step === STEPS / 2) await limiter.block(rule, 'subject', '1m');
+    if (step === STEPS * 0.75) decided.push(await limiter.unblock(rule, 'subject'));
     decided.push(resultsOf(await limiter.consume(rule, 'subject')));
     advance(500);
   }

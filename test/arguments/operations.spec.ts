@@ -41,6 +41,7 @@ const OPERATIONS: Record<string, Operation> = {
   acquire: operation('acquire'),
   hold: operation('hold', RULES.concurrency),
   block: operation('block', RULES.gcra, ['1m']),
+  unblock: operation('unblock'),
   reset: operation('reset'),
 };
 
@@ -98,7 +99,7 @@ describe.each(CASES)('$name on $kind refuses, with the value and what is allowed
   });
 });
 
-const WITH_OPTIONS = CASES.filter(({ name }) => name !== 'reset');
+const WITH_OPTIONS = CASES.filter(({ name }) => name !== 'reset' && name !== 'unblock');
 
 describe.each(WITH_OPTIONS)('$name on $kind', ({ kind, rule, rest, call }) => {
   it('refuses options that it would ignore', async () => {

@@ -54,6 +54,7 @@ const OPERATIONS: Record<string, Call> = {
   block: (limiter, value) => limiter.block(value, 'ann', '1m'),
   'block for a duration': (limiter, value) => limiter.block(RULE, 'ann', value),
   'block with options': (limiter, value) => limiter.block(RULE, 'ann', '1m', value),
+  unblock: (limiter, value) => limiter.unblock(value, 'ann'),
   reset: (limiter, value) => limiter.reset(value, 'ann'),
   refund: (limiter, value) => limiter.refund(value),
 };

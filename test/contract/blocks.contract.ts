@@ -79,6 +79,22 @@ export function blocksContract(bench: () => Bench): void {
       expect(await hit(60_000, 1)).toMatchObject({ allowed: false });
     });
 
+    it('is ended by unblock, which keeps the counters and returns whether there was a block', async () => {
+      const { ask, limiter } = bench();
+      const blockable = { ...rule, block: 'manual' } as Rule & { block: 'manual' };
+      const hit = ask(blockable);
+      await hit(0, 3);
+      expect(await limiter.unblock(blockable, 'ann')).toBe(false);
+      await limiter.block(blockable, 'ann', '1h');
+      await limiter.block(blockable, 'bob', '1h');
+      expect(await hit(0, 1)).toMatchObject({ allowed: false, retryAfterMs: 3_600_000 });
+      expect(await limiter.unblock(blockable, 'ann')).toBe(true);
+      expect(await limiter.unblock(blockable, 'ann')).toBe(false);
+      expect(await hit(0, 2)).toMatchObject({ allowed: true, remaining: 0 });
+      expect(await hit(0, 1)).toMatchObject({ allowed: false });
+      expect(await ask(blockable, 'bob')(0, 1)).toMatchObject({ allowed: false, retryAfterMs: 3_600_000 });
+    });
+
     it('is deleted by a reset', async () => {
       const { ask, limiter } = bench();
       const blockable: Rule = { ...rule, block: '1h' };

@@ -71,6 +71,13 @@ describe.each(['', 'app:'])('a deny cache with the key prefix "%s", while anothe
     await until(async () => (await ask()).retryAfterMs === 86_400_000, 'the block to arrive');
   });
 
+  it('a deny cache forgets the denials of a block that another process ends', async () => {
+    await there.block(rule, 'ann', '1d');
+    await untilCached();
+    expect(await there.unblock(rule, 'ann')).toBe(true);
+    await untilAllowed();
+  });
+
   it('a deny cache sends a request to Redis after the limit is raised', async () => {
     await ask();
     await ask();

@@ -132,6 +132,19 @@ describe('while the store cannot decide', () => {
     expect(await other.peek(blocking, 'ann')).toMatchObject({ allowed: true });
   });
 
+  it('unblock rejects and ends the block in this process while the store cannot decide', async () => {
+    fleet = new Fleet(4);
+    const [one, other] = fleet.limiters as [RateLimiter, RateLimiter];
+    for (const limiter of [one, other]) await limiter.block(blocking, 'ann', '5m');
+    fleet.loseStore();
+    await expect(one.unblock(blocking, 'ann')).rejects.toMatchObject({
+      name: 'RateLimitStoreError',
+      operation: 'unblock',
+    });
+    expect(await one.peek(blocking, 'ann')).toMatchObject({ allowed: true, source: 'fallback' });
+    expect(await other.peek(blocking, 'ann')).toMatchObject({ allowed: false, source: 'fallback' });
+  });
+
   it('a block that the store confirmed stays in force in the process that requested it', async () => {
     fleet = new Fleet(4);
     const one = fleet.limiters[0]!;

@@ -36,9 +36,9 @@ export class SharedStore extends MemoryStore implements BaseStore {
     return super.adjust(adjustments);
   }
 
-  override async block(counter: Counter, duration: number): Promise<void> {
+  override async block(counter: Counter, duration: number): Promise<boolean> {
     this.check();
-    await super.block(counter, duration);
+    return super.block(counter, duration);
   }
 
   override async reset(counters: readonly Counter[]): Promise<readonly boolean[]> {

@@ -6,7 +6,7 @@ export type Act = (store: Store) => Promise<readonly unknown[]>;
 
 export const nothing: Act = async () => [];
 
-export function silent(act: (store: Store) => Promise<void>): Act {
+export function silent(act: (store: Store) => Promise<unknown>): Act {
   return async (store) => {
     await act(store);
     return [];

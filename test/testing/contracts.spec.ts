@@ -30,7 +30,9 @@ describe('the contract of a store', () => {
 
   it('fails for a store that forgets blocks', async () => {
     class Forgetful extends MemoryStore {
-      override async block(): Promise<void> {}
+      override async block(): Promise<boolean> {
+        return false;
+      }
     }
     const titles = await failing((each) =>
       storeContract({ it: each, open: (clock) => new Forgetful({ clock }) }),

@@ -23,8 +23,6 @@ import { plainText, shownLive, subjectOfId, subjectOfText, subjectText } from '.
 const MOST_UNMASKED = 100;
 const LONGEST_REASON = 1024;
 const REASON = 'blocked on the operations page';
-/** A block of one microsecond replaces another one, and every process learns it. */
-const SHORTEST_BLOCK = 1;
 
 /** A subject to unmask. */
 export interface SubjectOfRule {
@@ -108,7 +106,7 @@ export class SubjectActions {
     const { subject, rules } = await this.find(rule, id);
     const block = { rule, subject: subjectText(subject) };
     const hits = hitsOf(rules, subject).filter(({ block }) => block);
-    await this.limits.blockHits(hits, SHORTEST_BLOCK);
+    await this.limits.blockHits(hits, 0);
     const note = (await this.blocks.read()).find((each) => blockKey(each) === blockKey(block));
     if (note && note.by === undefined) await this.reset(rule, id, by);
     else await this.blocks.remove(block);

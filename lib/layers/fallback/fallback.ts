@@ -69,9 +69,10 @@ export class FallbackLayer implements Store<RuleHit> {
     return adjustments.map((each) => (isLocal(each) ? ownResults : otherResults).next().value);
   }
 
-  /** @throws the error of the store; even then the subject is blocked in this process */
-  async block(counter: Counter, duration: number): Promise<void> {
-    await Promise.all([this.next.block(counter, duration), this.options.local.block(counter, duration)]);
+  /** @throws the error of the store; even then the block applies in this process */
+  async block(...block: Parameters<Store['block']>): Promise<boolean> {
+    const [wasBlocked] = await Promise.all([this.next.block(...block), this.options.local.block(...block)]);
+    return wasBlocked;
   }
 
   /** @throws the error of the store; even then the state in this process is deleted */

@@ -39,9 +39,9 @@ export class LocalLimits {
     return adjustments.length === 0 ? [] : this.store.adjust(adjustments);
   }
 
-  /** Blocks the subject of a counter in this process. */
+  /** Blocks the subject of a counter in this process, or ends its block. */
   async block(counter: Counter, duration: number): Promise<void> {
-    await this.store.block(counter, duration);
+    await (duration > 0 ? this.store : this.opened)?.block(counter, duration);
   }
 
   /** Deletes the state in this process. */

@@ -29,7 +29,7 @@ export type OrRoutes<Each, Name extends string = string> =
   OrRoute<Each, Name> | readonly (OrRoute<Each, Name> | (string & {}))[];
 
 /** Operations that need only keys, not a limit. */
-const OF_ANY_LIMIT: readonly Operation[] = ['block', 'reset'];
+const OF_ANY_LIMIT: readonly Operation[] = ['block', 'unblock', 'reset'];
 
 const subjects = new WeakMap<TableRule, ProgramSubject>();
 

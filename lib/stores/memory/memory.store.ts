@@ -106,8 +106,10 @@ export class MemoryStore implements BaseStore {
     });
   }
 
-  async block({ block }: Counter, duration: number): Promise<void> {
-    if (block) this.blockFor(block, duration, this.now());
+  async block({ block }: Counter, duration: number): Promise<boolean> {
+    const blockedUntil = block && this.entries.delete(block.key);
+    if (block && duration > 0) this.blockFor(block, duration, this.now());
+    return blockedUntil !== undefined && !this.isOver(blockedUntil);
   }
 
   async reset(counters: readonly Counter[]): Promise<readonly boolean[]> {

@@ -128,10 +128,11 @@ export class RedisStore implements BaseStore, SharedStore {
     return this.adjuster.adjust(adjustments, options?.within);
   }
 
-  async block({ key, block }: Counter, duration: number): Promise<void> {
-    if (!block) return;
-    await this.batches.run(this.call('block', [block.key, key], duration));
+  async block({ key, block }: Counter, duration: number): Promise<boolean> {
+    if (!block) return false;
+    const wasBlocked = await this.batches.run(this.call('block', [block.key, key], duration));
     this.feed.changed(key, false);
+    return wasBlocked === 1;
   }
 
   reset(counters: readonly Counter[]): Promise<readonly boolean[]> {

@@ -22,8 +22,8 @@ export class UnlimitedStore implements BaseStore {
     return adjustments.map(() => true);
   }
 
-  block(): Promise<void> {
-    return Promise.resolve();
+  block(): Promise<boolean> {
+    return Promise.resolve(false);
   }
 
   async reset(counters: readonly Counter[]): Promise<readonly boolean[]> {
