@@ -10,6 +10,7 @@ const OPERATIONS = [
   'acquire',
   'hold',
   'block',
+  'unblock',
   'reset',
   'events',
   'ready',
