@@ -9,13 +9,16 @@ import type { KeyedRule } from './keyed-rule.js';
 import { DEFAULT_RULE_NAME, type AnyRule } from './rule.js';
 import { type Subject, SUBJECT_ALLOWED, subjectFromProgram, type SubjectValue } from './subject.js';
 
+/** How many rules without a name are compared. */
+const MOST_UNNAMED = 100;
+
 const RULE_ALLOWED = 'an object with fields of a rule, or with RateLimitService the name of a rule';
 
 /** The rules that programs pass. Each rule object is checked and compiled once. */
 export class RuleCache {
   private readonly compiled = new WeakMap<AnyRule, KeyedRule>();
-  /** The first rule without a name, by its algorithm. */
-  private readonly unnamed = new Map<string | undefined, AnyRule>();
+  /** The first rules without a name, by what they would share: a counter or a block. */
+  private readonly unnamed = new Map<string, AnyRule>();
   private hasWarned = false;
 
   /** @param create called once for each rule, see `RateLimiter.keyed` */
@@ -45,34 +48,35 @@ export class RuleCache {
     if (known) return known;
     if (!isFields(rule)) rejectValue('rule', rule, RULE_ALLOWED);
     const compiled = compileRule(rule);
-    this.warnOfSecondUnnamed(rule);
+    this.warnOfSecondUnnamed(rule, compiled);
     const keyed = this.create(compiled, rule);
     this.compiled.set(rule, keyed);
     return keyed;
   }
 
-  /**
-   * Warns once if different rules without a name use one counter. A rule with another limit is not a
-   * different rule, because limits change.
-   */
-  private warnOfSecondUnnamed(rule: AnyRule): void {
+  /** Warns once if different rules without a name have the key of one counter, or of one block. */
+  private warnOfSecondUnnamed(rule: AnyRule, { stateName, perInstance, block }: CompiledRule): void {
     if (rule.name !== undefined || this.hasWarned) return;
-    const first = this.unnamed.get(rule.algorithm) ?? rule;
-    this.unnamed.set(rule.algorithm, first);
-    if (isDeepStrictEqual(withoutLimit(first), withoutLimit(rule))) return;
-    this.hasWarned = true;
-    process.emitWarning(
-      `Rate limit rules without a name: got ${shown(rule)} and ${shown(first)}: both count as "${DEFAULT_RULE_NAME}", ` +
-        'on one counter. Give each a name.',
-      'RateLimitWarning',
-    );
+    const shared = [[stateName, 'on one counter'], ...(block === undefined ? [] : [['', 'with one block']])];
+    for (const [part, how] of shared) {
+      const key = `${part!} ${perInstance}`;
+      const first = this.unnamed.get(key);
+      if (!first && this.unnamed.size < MOST_UNNAMED) this.unnamed.set(key, rule);
+      if (!first || isDeepStrictEqual(setFields(first), setFields(rule))) continue;
+      this.hasWarned = true;
+      process.emitWarning(
+        `Rate limit rules without a name: got ${shown(rule)} and ${shown(first)}: both count as "${DEFAULT_RULE_NAME}", ` +
+          `${how!}. Give each a name.`,
+        'RateLimitWarning',
+      );
+      return;
+    }
   }
 }
 
-/** The fields that a rule sets, without its limit. */
-function withoutLimit(rule: AnyRule): object {
-  const isKept = ([field, value]: [string, unknown]): boolean => value !== undefined && field !== 'limit';
-  return Object.fromEntries(Object.entries(rule).filter(isKept));
+/** The fields that a rule sets. */
+function setFields(rule: AnyRule): object {
+  return Object.fromEntries(Object.entries(rule).filter(([, value]) => value !== undefined));
 }
 
 function isList(rules: AnyRule | readonly AnyRule[]): rules is readonly AnyRule[] {
