@@ -9,7 +9,7 @@ import {
   readCount,
 } from '../contracts/options.js';
 import { isFields } from '../contracts/fields.js';
-import { durationFix } from '../contracts/duration.js';
+import { durationFix, parseDuration } from '../contracts/duration.js';
 import { didYouMean, quoted } from '../contracts/rate-limit-config.error.js';
 import { foreignFix } from './foreign-fields.js';
 import { ON_STORE_ERROR, DEFAULT_ALGORITHM, NOT_OF_LEASES, type NotOfLeases } from './rule.js';
@@ -32,8 +32,9 @@ export function oneOf(...words: readonly string[]): OptionCheck {
 /** The checks of the fields that every rule has. */
 export const RULE_FIELDS = {
   name: {
-    allowed: '1 to 64 printable ASCII characters',
-    accepts: (value) => typeof value === 'string' && /^[\x20-\x7e]{1,64}$/.test(value),
+    allowed: '1 to 64 printable ASCII characters, and no duration such as "1m"',
+    accepts: (value) =>
+      typeof value === 'string' && /^[\x20-\x7e]{1,64}$/.test(value) && parseDuration(value) === undefined,
   },
   algorithm: oneOf(...ALGORITHM_NAMES),
   limit: COUNT,

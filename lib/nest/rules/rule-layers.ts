@@ -98,10 +98,6 @@ const orFunction = (
 /** The checks of the fields of a rule on a route, besides the options of its algorithm. */
 export const ROUTE_FIELDS: Readonly<Record<string, OptionCheck>> = {
   ...RULE_FIELDS,
-  name: {
-    allowed: `${RULE_FIELDS.name.allowed}, and no duration such as "1m"`,
-    accepts: (value) => RULE_FIELDS.name.accepts(value) && parseDuration(value) === undefined,
-  },
   limit: orFunction(RULE_FIELDS.limit),
   window: orFunction(RULE_FIELDS.window),
   cost: orFunction(RULE_FIELDS.cost),
