@@ -102,7 +102,11 @@ export function readOptions<Options extends object>(
   if (given !== undefined && !isFields(given)) {
     rejectValue(`the options of ${what}`, given, `an object with ${Object.keys(known).join(', ')}`);
   }
-  const options = readFields(given ?? ({} as Options), known);
+  const own: Record<string, unknown> = { ...given }; // Read once: a getter may return another value the next time.
+  for (const name of Object.keys(known)) {
+    if (given && name in given && !(name in own)) own[name] = (given as typeof own)[name]; // that of a class
+  }
+  const options = readFields(own as Options, known);
   const fields = options as Readonly<Record<string, unknown>>;
   const problems: string[] = [];
   for (const name of Object.keys(fields)) {

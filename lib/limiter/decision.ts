@@ -95,6 +95,11 @@ export class DecidedHit implements Decision {
     this.#results = results;
   }
 
+  /** A proxy of a decision is none: it does not have its charge. */
+  static [Symbol.hasInstance](value: unknown): boolean {
+    return typeof value === 'object' && value !== null && #hits in value;
+  }
+
   get id(): string | undefined {
     return this.allowed ? undefined : denialIds.of(DecidedHit.numberOf(this)!);
   }

@@ -81,7 +81,7 @@ export const COSTS: OptionCheck = {
   allowed: `${RULE_FIELDS.cost.allowed}, or an object with such integers by rule name`,
   accepts: (value) =>
     isNamed(value) ? Object.values(value).every(isCostOrUnset) : RULE_FIELDS.cost.accepts(value),
-  read: (value) => (isNamed(value) ? converted(value, readCount) : readCount(value)),
+  read: (value) => (isNamed(value) ? converted({ ...value }, readCount) : readCount(value)),
   problems: (value, path) =>
     isNamed(value)
       ? Object.entries(value).flatMap(([name, cost]) =>

@@ -173,6 +173,7 @@ export class ProgramOperations {
     subject: SubjectValue,
     areAllMeant: boolean,
   ): Promise<readonly RuleDecision[]> {
+    if (!REFUND_OPTIONS.rules.accepts(names)) rejectValue('rules', names, REFUND_OPTIONS.rules.allowed);
     const hitsOf = (name: string): readonly RuleHit[] => this.hits('peek', name as never, subject);
     const hits = names.flatMap((name) => (areAllMeant ? (ifValid(() => hitsOf(name)) ?? []) : hitsOf(name)));
     if (hits.length === 0) return [];

@@ -22,6 +22,7 @@ import {
   RULE_FIELDS,
   type AnyDefinition,
 } from './rule-fields.js';
+import { shown } from '../contracts/shown.js';
 import { boundedPart } from './subject.js';
 import { DEFAULT_ALGORITHM, DEFAULT_RULE_NAME, type Alerting, type AnyRule } from './rule.js';
 
@@ -41,7 +42,7 @@ const TOO_LARGE_FOR_DEFAULT = `allowed without an algorithm: at most ${LARGEST_D
  */
 export function compileRule(
   given: AnyRule,
-  path = `rule "${given.name ?? DEFAULT_RULE_NAME}"`,
+  path = `rule ${shown(given.name ?? DEFAULT_RULE_NAME)}`,
   weightName = boundedPart,
 ): CompiledRule {
   const rule = readFields(given, checksOf(given.algorithm));

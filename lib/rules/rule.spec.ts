@@ -135,7 +135,9 @@ describe('an invalid rule', () => {
     'is rejected for a name that cannot be sent in a header: %j',
     (name) => {
       const [problem] = problemsOf({ ...sound, name });
-      expect(problem).toMatch(/name: got .+; allowed: 1 to 64 printable ASCII characters, and no duration such as "1m"$/);
+      expect(problem).toMatch(
+        /name: got .+; allowed: 1 to 64 printable ASCII characters, and no duration such as "1m"$/,
+      );
     },
   );
 

@@ -191,10 +191,28 @@ describe.each(['memory', 'redis'] as const)('the limiter on %s', (kind) => {
     await own.close();
   });
 
+  it('reads each option once, so that a getter cannot change its value after the check', async () => {
+    const fickle = (name: string, values: readonly unknown[]): object => {
+      const left = [...values];
+      return Object.defineProperty({}, name, { enumerable: true, get: () => left.shift() });
+    };
+    const options = fickle('cost', [2, NaN, -100, -100]);
+    expect(await limiter().consume(RULES.gcra, 'gil', options)).toMatchObject({ remaining: 998 });
+    const byName = { cost: fickle('mail', [2, 2, NaN, -100, -100]) };
+    await limiter().consume(RULES.gcra, 'gil', byName);
+    expect(await limiter().peek(RULES.gcra, 'gil', { cost: 0 })).toMatchObject({ remaining: 996 });
+  });
+
+  it('refuses a rule whose name is a duration, or no text', async () => {
+    const call = (name: never) => limiter().consume({ ...RULES.gcra, name }, 'ann');
+    expect(await faults(['1m', '500ms', 'ä', '', Symbol('x'), 5, null], call)).toEqual([]);
+  });
+
   it('refuses to refund what is no decision of it, and options that it would ignore', async () => {
     const decision = await limiter().consume(RULES.gcra, 'dan', { cost: 10 });
     const permit = await limiter().hold(RULES.concurrency, 'dan');
-    const wrong = [undefined, ...NO_OBJECTS, {}, permit, { ...decision }, structuredClone({ ...decision })];
+    const copies = [{ ...decision }, structuredClone({ ...decision }), new Proxy(decision, {})];
+    const wrong = [undefined, ...NO_OBJECTS, {}, permit, ...copies];
     expect(await faults(wrong, (value) => limiter().refund(value))).toEqual([]);
     const options = [
       ...NO_OBJECTS,
@@ -208,21 +226,37 @@ describe.each(['memory', 'redis'] as const)('the limiter on %s', (kind) => {
     await permit.release();
   });
 
-  it('warns once of a second rule without a name, whose counter is the same', async () => {
+  it('warns once of a second rule without a name whose counter or block is the same', async () => {
     const own = new RateLimiter({ store: new MemoryStore() });
     const emitWarning = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
     await own.consume({ window: '1m', limit: 100 }, 'ann');
-    await own.consume({ window: '1m', limit: 200, cost: undefined } as never, 'ann');
-    await own.consume({ name: 'sms', window: '1h', limit: 5 }, 'ann');
+    await own.consume({ window: '1m', limit: 100, cost: undefined } as never, 'ann');
+    await own.consume({ name: 'sms', window: '1m', limit: 5 }, 'ann');
     await own.consume({ window: '1h', limit: 5 }, 'ann');
-    await own.consume({ window: '1d', limit: 5 }, 'ann');
+    await own.consume({ window: '1m', limit: 100, algorithm: 'gcra', block: '1h' }, 'ann');
+    const none = emitWarning.mock.calls.length;
+    await own.consume({ window: '1m', limit: 200 }, 'ann');
+    await own.consume({ window: '1m', limit: 300 }, 'ann');
+    const other = new RateLimiter({ store: new MemoryStore() });
+    await other.consume({ window: '1m', limit: 5, block: '1h' }, 'ann');
+    await other.consume({ window: '1h', limit: 5, block: '1h' }, 'ann');
     const warnings = [...emitWarning.mock.calls];
     emitWarning.mockRestore();
-    const message =
-      'Rate limit rules without a name: got {"window":"1h","limit":5} and {"window":"1m","limit":100}: ' +
-      'both count as "default", on one counter. Give each a name.';
-    expect(warnings).toEqual([[message, 'RateLimitWarning']]);
+    const messageOf = (one: string, first: string, how: string) =>
+      `Rate limit rules without a name: got ${one} and ${first}: both count as "default", ${how}. Give each a name.`;
+    const counter = messageOf('{"window":"1m","limit":200}', '{"window":"1m","limit":100}', 'on one counter');
+    const block = messageOf(
+      '{"window":"1h","limit":5,"block":"1h"}',
+      '{"window":"1m","limit":5,"block":"1h"}',
+      'with one block',
+    );
+    expect(none).toBe(0);
+    expect(warnings).toEqual([
+      [counter, 'RateLimitWarning'],
+      [block, 'RateLimitWarning'],
+    ]);
     await own.close();
+    await other.close();
   });
 });
 

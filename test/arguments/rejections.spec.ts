@@ -110,6 +110,12 @@ describe.each(Object.entries(HOSTILE))('%s', (_value, make) => {
   });
 });
 
+it('usage refuses what is no list of names, with the value and what is allowed', async () => {
+  await expect(limits.usage('ann', 'mail' as never)).rejects.toThrow(
+    'rules: got "mail"; allowed: a list of names of rules',
+  );
+});
+
 it('unknown rule names of programs are not kept', async () => {
   const { usedByPrograms } = (limits.table as unknown as { declared: { usedByPrograms: Set<string> } })
     .declared;

@@ -129,8 +129,7 @@ export class RedisStore implements BaseStore, SharedStore {
   }
 
   async block({ key, block }: Counter, duration: number): Promise<boolean> {
-    if (!block) return false;
-    const wasBlocked = await this.batches.run(this.call('block', [block.key, key], duration));
+    const wasBlocked = block && (await this.batches.run(this.call('block', [block.key, key], duration)));
     this.feed.changed(key, false);
     return wasBlocked === 1;
   }
