@@ -10,7 +10,7 @@ import { callSafely } from '../contracts/thenable.js';
 import type { ResponseEnd } from '../http/response-end.js';
 import { DecidedHit } from '../limiter/decision.js';
 import { misnamed } from '../limiter/settlement.js';
-import { isHttp } from '../nest/request/exchange.js';
+import { hungUp, isHttp } from '../nest/request/exchange.js';
 import type { RouteLimit } from '../nest/request/route-limit.js';
 import { settlements } from '../nest/parameter.decorators.js';
 import type { Warnings } from '../nest/warnings.js';
@@ -20,9 +20,6 @@ import { failure, isIterable, observed, SUCCESS } from './observed-iterable.js';
 
 /** What `settle` of each rule returned for the values of one run of a handler. */
 type Run = Map<RouteLimit, number>;
-
-/** Called when what a method returned has ended, as a response. */
-type Ended = (end: ResponseEnd) => void;
 
 const LARGEST = 1e9;
 
@@ -52,6 +49,8 @@ export class Settlement {
   private running = 0;
   private hasFailed = false;
   private isOver = false;
+  /** Whether the request holds permits. */
+  isHeld = false;
   /** Whether the handler has named a rule that it cannot settle, which was reported. */
   private isMisnamed = false;
   /** Whether a stream ended because its reader left. */
@@ -90,6 +89,7 @@ export class Settlement {
   /** Observes a run of the handler: an interceptor may run it several times, or not at all. */
   run(values: Observable<unknown>): Observable<unknown> {
     return defer(() => {
+      if (this.isHeld && this.isOver) throw hungUp(); // Its permit was released while a guard or an interceptor ran.
       const run = this.begin();
       const see = (value: unknown): void => void this.see(run, value);
       const isCall = followStreamCall(this.context, () => undefined, see);
@@ -105,7 +105,7 @@ export class Settlement {
    *
    * @param ended called when it has ended
    */
-  returned(value: unknown, ended: Ended): unknown {
+  returned(value: unknown, ended: (end: ResponseEnd) => void): unknown {
     if (isObservable(value)) {
       let end: ResponseEnd = 'cut-off';
       return this.run(value).pipe(
@@ -125,11 +125,9 @@ export class Settlement {
    */
   async actual(end: ResponseEnd, decision: Decision): Promise<Record<string, number>> {
     const hadFailed = this.failed(end);
-    while (this.running > 0 && !this.closing.aborted) {
-      const stop = onAbort(this.closing, () => this.idle.emit('idle'));
-      await once(this.idle, 'idle');
-      stop();
-    }
+    const stop = onAbort(this.closing, () => this.idle.emit('idle'));
+    while (this.running > 0 && !this.closing.aborted) await once(this.idle, 'idle');
+    stop();
     this.isOver = true;
     const isError = hadFailed || (end !== 'cut-off' && this.failed(end));
     const actual: Record<string, number> = {};
@@ -179,7 +177,7 @@ export class Settlement {
   }
 
   /** Returns whether the value has not ended yet. */
-  private see(run: Run, value: unknown, ended?: Ended): boolean {
+  private see(run: Run, value: unknown, ended?: (end: ResponseEnd) => void): boolean {
     const isFile = value instanceof StreamableFile; // has bytes, also if its stream is in object mode
     const stream: unknown = isFile ? value.getStream() : value;
     const isBytes = stream instanceof Readable && (isFile || !stream.readableObjectMode);
@@ -214,7 +212,7 @@ export class Settlement {
   }
 
   /** Not by `stream.on`, which would let the stream flow before the response reads it. */
-  private countBytes(run: Run, stream: Readable, ended?: Ended): true {
+  private countBytes(run: Run, stream: Readable, ended?: (end: ResponseEnd) => void): true {
     let bytes = 0;
     const count = (chunk: string | Uint8Array): void => {
       bytes += typeof chunk === 'string' ? Buffer.byteLength(chunk) : chunk.byteLength;
@@ -231,7 +229,7 @@ export class Settlement {
    * Changes the iterable itself until it is read, since Nest compares it with what interceptors return. Returns whether it
    * can be changed.
    */
-  private follow(run: Run, values: AsyncIterable<unknown>, ended?: Ended): boolean {
+  private follow(run: Run, values: AsyncIterable<unknown>, ended?: (end: ResponseEnd) => void): boolean {
     const own = Object.getOwnPropertyDescriptor(values, Symbol.asyncIterator);
     const end = (error: unknown, isLeft: boolean): void => {
       this.wasLeft ||= isLeft;

@@ -3,6 +3,7 @@ import type { Decision } from '../contracts/decision.js';
 import type { ResponseEnd } from '../http/response-end.js';
 import { DecidedHit } from '../limiter/decision.js';
 import type { Engine } from '../limiter/engine.js';
+import type { Permit } from '../limiter/permit.js';
 import { settlementOf } from '../limiter/settlement.js';
 import { handlerOf } from '../nest/applied-call.js';
 import { settlements } from '../nest/parameter.decorators.js';
@@ -48,16 +49,19 @@ export class Settlements {
     decision: Decision,
     limits: readonly RouteLimit[],
     ofRoute: readonly RouteLimit[],
+    permit: Permit | undefined,
   ): ((end: ResponseEnd) => Promise<void>) | undefined {
     const isSeen = context.getType<string>() === 'provider' || isObserved(handlerOf(context));
-    if (limits.length === 0 || !isSeen) return undefined;
+    if ((limits.length === 0 && !permit) || !isSeen) return undefined;
     const settlement = Settlement.of(context) ?? new Settlement(context, this.warnings, this.closing.signal);
+    settlement.isHeld ||= permit !== undefined;
     for (const limit of limits) settlement.limits.add(limit);
     for (const { isSettled, name } of ofRoute) if (isSettled) settlement.names.add(name);
     settlements.set(keyOfRequest(context), settlement);
     const settle = async (end: ResponseEnd): Promise<void> => {
       const actual = await settlement.actual(end, decision);
-      await this.engine.store.adjust(settlementOf(decision, DecidedHit.hitsOf(decision), actual));
+      const hits = limits.length === 0 ? [] : DecidedHit.hitsOf(decision);
+      await Promise.all([this.engine.store.adjust(settlementOf(decision, hits, actual)), permit?.release()]);
     };
     return async (end) => {
       const settled = settle(end);

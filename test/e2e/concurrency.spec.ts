@@ -1,3 +1,5 @@
+import type { Server } from 'node:net';
+import { promisify } from 'node:util';
 import {
   BadRequestException,
   Controller,
@@ -45,6 +47,14 @@ class RefusingPipe implements PipeTransform {
   }
 }
 
+@Injectable()
+class SlowGuard implements CanActivate {
+  async canActivate(): Promise<true> {
+    await gate.pass();
+    return true;
+  }
+}
+
 @Controller()
 class Exports {
   @Get('held')
@@ -61,6 +71,12 @@ class Exports {
   @UseGuards(HidingGuard)
   @Get('hidden')
   hidden() {}
+
+  @UseGuards(SlowGuard)
+  @Get('guarded')
+  guarded() {
+    return gate.pass();
+  }
 
   @Get('item/:id')
   item(@Param('id', RefusingPipe) _id: string) {}
@@ -91,11 +107,20 @@ async function start({ framework, kind, time, prefix }: Place, rule: Partial<Nam
     ...app,
     service,
     held,
+    untilClosed: () =>
+      until(
+        async () => (await connectionsOf(app.app.getHttpServer() as Server)) === 0,
+        'the connection to close',
+      ),
     untilHeld: (count: number, client?: string) =>
       until(async () => (await held(client)) === count, `${count} permits to be held`),
     /** Returns the adjustments of permits of a kind, and whether each had an effect. */
     adjusted: (kind: 'refund' | 'renew') => adjustedOf(adjust, kind),
   };
+}
+
+function connectionsOf(server: Server): Promise<number> {
+  return promisify(server.getConnections.bind(server))();
 }
 
 async function adjustedOf(adjust: jest.Spied<Store['adjust']>, kind: string): Promise<boolean[]> {
@@ -146,10 +171,23 @@ describe.each(SETUPS)('a limit on requests in flight, on $framework with $kind',
     expect(await adjusted('refund')).toEqual([true]);
   });
 
-  it('a permit is released once when the client disconnects, not only when the handler ends', async () => {
-    const { port, get, untilHeld, adjusted } = await start(setup);
+  it('a permit is held until the handler has ended, although its client has disconnected', async () => {
+    const { port, held, untilHeld, untilClosed, adjusted } = await start(setup);
     const client = await askAndWait(port, '/held');
     await until(() => gate.inside === 1, 'the request to be in flight');
+    client.hangUp();
+    await untilClosed();
+    expect(await held()).toBe(1);
+    expect(await adjusted('refund')).toEqual([]);
+    gate.open();
+    await untilHeld(0);
+    expect(await adjusted('refund')).toEqual([true]);
+  });
+
+  it('a handler does not run whose client has disconnected while a guard ran', async () => {
+    const { port, get, untilHeld } = await start(setup);
+    const client = await askAndWait(port, '/guarded');
+    await until(() => gate.inside === 1, 'the guard to run');
     client.hangUp();
     await untilHeld(0);
     gate.open();
@@ -157,8 +195,7 @@ describe.each(SETUPS)('a limit on requests in flight, on $framework with $kind',
     await until(() => gate.inside === 1, 'the next request to be in flight');
     gate.open();
     expect((await next).status).toBe(200);
-    await untilHeld(0);
-    expect(await adjusted('refund')).toEqual([true, true]);
+    expect(gate.arrived).toBe(2);
   });
 
   it('a client that disconnects before the decision holds no permit', async () => {
@@ -232,11 +269,14 @@ describe.each(SETUPS)('a limit on requests in flight, on $framework with $kind',
     expect(both.allowed).toBe(true);
   });
 
-  it('permits of pipelined requests are released when the client disconnects', async () => {
-    const { port, untilHeld } = await start(setup);
+  it('permits of pipelined requests are released when their handlers have ended', async () => {
+    const { port, held, untilHeld, untilClosed } = await start(setup);
     const client = await askAndWait(port, '/held', '/held');
     await until(() => gate.inside === 2, 'both requests to be in flight');
     client.hangUp();
+    await untilClosed();
+    expect(await held()).toBe(2);
+    gate.open();
     await untilHeld(0);
   });
 

@@ -113,19 +113,23 @@ export class Admission implements OnApplicationShutdown {
     }
   }
 
-  /** At the end of the request, releases its permits, and refunds permits of rules that do not count it. */
+  /**
+   * At the end of the request, refunds permits of rules that do not count it, and releases those it holds: over HTTP when
+   * its handler has ended as well, which a client that disconnects does not end.
+   */
   private settleLater(decision: Decision, limits: readonly RouteLimit[], exchange: Exchange): void {
     if (!exchange.isFollowed) return;
     const decided = limits.filter(({ name }) => decides(decision, name));
     const conditional = decided.filter(({ count }) => count !== 'all');
     const permit = decided.some(({ isHeld }) => isHeld) ? this.engine.permit(decision) : undefined;
     const settled = decided.filter(({ isSettled }) => isSettled);
-    const settle = this.settlements?.open(exchange, decision, settled, limits);
+    const held = exchange.transport === 'http' ? permit : undefined;
+    const settle = this.settlements?.open(exchange, decision, settled, limits, held);
     if (!permit && conditional.length === 0 && !settle) return;
     exchange.onEnd(async (end) => {
       const refunded = this.refund(end, exchange, decision, conditional);
-      const both = [permit?.release(), refunded, refunded.then(() => settle?.(end))];
-      for (const each of await Promise.allSettled(both)) {
+      const released = settle && held ? undefined : permit?.release();
+      for (const each of await Promise.allSettled([released, refunded, refunded.then(() => settle?.(end))])) {
         if (each.status === 'rejected')
           this.logger.error('The permits of a request could not be refunded.', each.reason);
       }

@@ -130,7 +130,7 @@ export function targetsOf(type: Type, handler: Handler, method: string): readonl
   return [...ofClasses, { ...ofMethod, path: `@RateLimit on ${type.name}.${method}` }];
 }
 
-/** Observes what handlers with rules that settle return, before Nest reads the interceptors of handlers. */
+/** Observes what handlers with rules that settle or hold permits return, before Nest reads the interceptors of handlers. */
 export async function observeResults(
   modules: ModulesContainer,
   declared: DeclaredRules,
@@ -141,7 +141,8 @@ export async function observeResults(
     for (const { name, handler, kind } of handlersOf(type, isController)) {
       if (kind === 'none' || kind === 'connection') continue;
       const rules = declared.rulesFor(targetsOf(type, handler, name));
-      if (rules.some(({ settle }) => settle)) observed.push(handler);
+      const isHeld = ({ algorithm }: RuleFields): boolean => kind === 'http' && algorithm === 'concurrency';
+      if (rules.some((rule) => rule.settle || isHeld(rule))) observed.push(handler);
     }
   }
   if (observed.length === 0) return;
