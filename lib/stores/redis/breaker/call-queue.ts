@@ -1,4 +1,3 @@
-import { entryOf } from '../../../contracts/entry-of.js';
 import type { Call, Caller } from '../wire/call.js';
 import { DeadlineError, Deadline } from '../link/deadline.js';
 import type { CurrentClient } from '../link/current-client.js';
@@ -105,7 +104,10 @@ export class CallQueues implements Caller {
   constructor(private readonly open: () => CallQueue) {}
 
   run(call: Call): Promise<unknown> {
-    return entryOf(this.queues, call.server, this.open).run(call);
+    const { server } = call;
+    let queue = this.queues.get(server);
+    if (!queue) this.queues.set(server, (queue = this.open()));
+    return queue.run(call);
   }
 
   /** Rejects the calls to a server that are not written yet. */
