@@ -44,9 +44,9 @@ const FAULTS_BY_PART = {
     },
     {
       words: 'permits of concurrency are never released',
-      file: ADMISSION,
-      text: '[permit?.release(), ',
-      by: '[undefined, ',
+      file: 'lib/transports/settlements.ts',
+      text: ', permit?.release()]);',
+      by: ']);',
       specs: ['test/e2e/concurrency.spec.ts'],
     },
     {
