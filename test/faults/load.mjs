@@ -19,7 +19,7 @@ const RULES = [
     { ...quota, name: 'b', algorithm: 'fixed-window', limit: 2 * LIMIT },
   ],
 ];
-const TALLY = { algorithm: 'fixed-window', limit: 1e9, window: '1d' };
+const TALLY = { name: 'tally', algorithm: 'fixed-window', limit: 1e9, window: '1d' };
 
 /**
  * Keeps a number of hits in flight; each is sent shortly after the previous one was decided. Some are of guests who
