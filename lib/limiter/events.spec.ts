@@ -91,7 +91,7 @@ describe('what a listener throws', () => {
     const events = new RateLimitEvents();
     for (const error of thrown) {
       events.on('storeError', () => {
-        throw error;
+        throw error as Error;
       });
       events.on('storeError', () => Promise.reject(error as Error));
     }
