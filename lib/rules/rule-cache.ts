@@ -34,7 +34,7 @@ export class RuleCache {
   hits(rules: AnyRule | readonly AnyRule[], given: SubjectValue, cost?: Cost): readonly RuleHit[] {
     const subject = readSubject(given);
     if (!isList(rules)) return this.keyed(rules).hits(subject, cost);
-    const hits: RuleHit[] = [];
+    const hits = new Array<RuleHit>();
     for (const rule of rules) {
       for (const hit of this.keyed(rule).hits(subject, cost)) hits.push(hit);
     }

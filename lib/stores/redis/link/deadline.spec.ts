@@ -75,6 +75,19 @@ describe('a deadline of 50 ms', () => {
     expect(told).toEqual([['late', 'yes']]);
   });
 
+  it('keeps none of the calls that have ended, though there is always a pending one', async () => {
+    let answer = (): void => undefined;
+    for (let call = 0; call < 2000; call += 1) {
+      const previous = answer;
+      wait('next', new Promise<void>((resolve) => (answer = resolve)));
+      previous();
+      await pass(0);
+    }
+    expect(told).toHaveLength(1999);
+    const lists = Object.values(deadline).filter((value) => Array.isArray(value)) as unknown[][];
+    expect(lists.flat().length).toBeLessThan(300);
+  });
+
   it('waits for nothing after it is closed, and can be used again', async () => {
     wait('first', never);
     deadline.close();

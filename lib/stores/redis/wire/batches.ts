@@ -17,16 +17,28 @@ import { ReplyReader, type DecideReply } from './reply.js';
 import { undo } from '../../../contracts/undo.js';
 
 /** A request that waits for its results. */
-interface WaitingRequest extends Request {
-  readonly resolve: (results: readonly HitResult[]) => void;
-  readonly reject: (error: unknown) => void;
+class WaitingRequest implements Request {
+  readonly results: Promise<readonly HitResult[]>;
+  resolve!: (results: readonly HitResult[]) => void;
+  reject!: (error: unknown) => void;
+
+  constructor(
+    readonly hits: readonly Hit[],
+    readonly options: DecideOptions,
+  ) {
+    this.results = new Promise((resolve, reject) => {
+      this.resolve = resolve;
+      this.reject = reject;
+    });
+  }
 }
 
 /** The requests of one turn of the event loop, sent as one call. */
 class Batch {
   /** Number of its keys, including duplicates. */
   keys = 0;
-  private readonly requests: WaitingRequest[] = [];
+  // No literal, see docs/adr/0111-no-literals-for-what-waits.md.
+  private readonly requests = new Array<WaitingRequest>();
 
   /** @param timeout in milliseconds; by default that of the store */
   constructor(
@@ -37,7 +49,9 @@ class Batch {
   /** Adds a request with this number of keys. Returns its results. */
   add(hits: readonly Hit[], options: DecideOptions, keys: number): Promise<readonly HitResult[]> {
     this.keys += keys;
-    return new Promise((resolve, reject) => this.requests.push({ hits, options, resolve, reject }));
+    const request = new WaitingRequest(hits, options);
+    this.requests.push(request);
+    return request.results;
   }
 
   call(): Call {
@@ -210,9 +224,9 @@ export class Split {
       }
     }
     const inOrder = hits.map((hit) => results.get(hit)!);
-    const isRefused = hits.some((hit, index) => isDenial(inOrder[index]!) && !hit.shadow);
+    const areDenied = hits.some((hit, index) => isDenial(inOrder[index]!) && !hit.shadow);
     const { dryRun = false, peek = false } = options;
-    if ((dryRun && !peek) || !isRefused || charged.size === 0) return inOrder;
+    if ((dryRun && !peek) || !areDenied || charged.size === 0) return inOrder;
     const within = Math.max(1, timeout - (awake() - startedAt));
     return undo(this.store, hits, inOrder, (hit) => charged.has(hit), { within, peek });
   }

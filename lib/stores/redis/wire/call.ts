@@ -64,10 +64,13 @@ export interface Request {
   readonly options: DecideOptions;
 }
 
-/** The KEYS and ARGV of a call, as protocol.lua and the Lua function read them. */
+/**
+ * The KEYS and ARGV of a call, as protocol.lua and the Lua function read them. Its lists are no literals, see
+ * docs/adr/0111-no-literals-for-what-waits.md.
+ */
 export class Call {
   /** Its keys, without duplicates. */
-  readonly keys: string[] = [];
+  readonly keys = new Array<string>();
   /** Number of keys added, including duplicates. */
   keysAdded = 0;
   /** Address of the server of its keys; `''` if there is only one server. */
@@ -80,8 +83,8 @@ export class Call {
   isSlow = false;
   requests: readonly Request[] = [];
   /** The rules of its requests and adjustments. */
-  readonly rules: CallRule[] = [];
-  private readonly arguments: Argument[] = [];
+  readonly rules = new Array<CallRule>();
+  private readonly arguments = new Array<Argument>();
   /** Index of the last run of requests, which the next request may extend; negative if there is none. */
   private run = -1;
   /** Whether the process caches denials of the request that is being added. */

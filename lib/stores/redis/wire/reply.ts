@@ -55,6 +55,19 @@ interface ReadRequest {
   readonly hits: readonly Pick<Hit, 'algorithm' | 'alerts'>[];
 }
 
+class ReadResult implements HitResult {
+  readonly source = 'redis';
+
+  constructor(
+    readonly allowed: boolean,
+    readonly remaining: number,
+    readonly retryAfter: number | null,
+    readonly resetAfter: number,
+    readonly delay: number,
+    readonly now: number,
+  ) {}
+}
+
 /** Reads the results of requests in the reply of decide.lua, one after the other. */
 export class ReplyReader {
   private at = 1;
@@ -113,13 +126,14 @@ export class ReplyReader {
   private result(at: number): HitResult {
     const reply = this.reply as readonly number[];
     const now = reply[0]!;
-    const source = 'redis';
     const remaining = reply[at]!;
     const wait = reply[at + 1]!;
     const resetAfter = reply[at + 2]!;
-    if (wait >= 0) return { allowed: true, remaining, retryAfter: 0, resetAfter, delay: wait, source, now };
+    if (wait >= 0) return new ReadResult(true, remaining, 0, resetAfter, wait, now);
     const retryAfter = wait === NEVER ? null : -2 - wait;
-    const denied = { allowed: false, remaining, retryAfter, resetAfter, delay: 0, source, now } as const;
-    return remaining < 0 ? { ...denied, remaining: 0, blockedFor: -remaining } : denied;
+    if (remaining >= 0) return new ReadResult(false, remaining, retryAfter, resetAfter, 0, now);
+    return Object.assign(new ReadResult(false, 0, retryAfter, resetAfter, 0, now), {
+      blockedFor: -remaining,
+    });
   }
 }
