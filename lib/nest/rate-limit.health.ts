@@ -89,7 +89,8 @@ export class RateLimitHealth {
   /** @internal Returns why this process is degraded, and the messages of the warnings that were logged. */
   get problems(): readonly string[] {
     const { reason } = this.degraded;
-    const warnings = Array.from(this.warnings.active, ([code, message]) => `${message} (${code})`);
+    const others = [...this.warnings.active].filter(([code]) => code !== 'RL_REDIS_UNAVAILABLE');
+    const warnings = others.map(([code, message]) => `${message} (${code})`);
     return reason === undefined ? warnings : [`Degraded: ${reason}`, ...warnings];
   }
 

@@ -31,6 +31,8 @@ export const WARNING_CODES = [
   'RL_OFF',
   'RL_PERMIT_DROPPED',
   'RL_PREFIX_SHARED',
+  'RL_REDIS_ERROR',
+  'RL_REDIS_UNAVAILABLE',
   'RL_REDIS_UNSET',
   'RL_RESERVATION_DROPPED',
   'RL_RULE_WITHOUT_EFFECT',
@@ -47,7 +49,10 @@ export const WARNING_CODES = [
 /** Code of a warning. docs/warnings.md describes each. */
 export type WarningCode = (typeof WARNING_CODES)[number];
 
-/** Warnings to log: all (`true`), none (`false`), or by code. Codes that are not in the object are logged. */
+/**
+ * Warnings to log: all (`true`), none but failures of Redis (`false`), or by code. Codes that are not in the object are
+ * logged.
+ */
 export type WarningsOption = boolean | Readonly<Partial<Record<WarningCode, boolean | undefined>>>;
 
 /** The check of `warnings` in the module's options. */

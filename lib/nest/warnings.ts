@@ -4,7 +4,10 @@ import type { RateLimitModuleOptions } from './rate-limit.options.js';
 import { RATE_LIMIT_OPTIONS } from './tokens.js';
 import type { WarningCode } from './warning-codes.js';
 
-/** Lists the warnings that were logged and still apply: setups in which a limit is probably not enforced as intended. */
+/** Failures of Redis, which are not of the setup: only their own code turns them off. */
+const FAILURES: readonly WarningCode[] = ['RL_REDIS_ERROR', 'RL_REDIS_UNAVAILABLE'];
+
+/** Lists the warnings that were logged and still apply: a limit is probably not enforced as intended. */
 @Injectable()
 export class Warnings {
   private readonly logger = new Logger('RateLimit');
@@ -35,14 +38,15 @@ export class Warnings {
    * @internal
    * @param message full sentences: what is wrong, and the fix
    * @param about the object of the warning, such as a rule, if the code is logged once for each object
+   * @param level `'error'` for what an operator has to fix
    */
-  warn(code: WarningCode, message: string, about = ''): void {
+  warn(code: WarningCode, message: string, about = '', level: 'warn' | 'error' = 'warn'): void {
     const entry = `${code} ${about}`;
     if (this.logged.has(entry) || this.isOff(code)) return;
     this.logged.add(entry);
     const text = escaped(message);
     this.warned.set(code, text);
-    this.logger.warn(`${text} (${code}, see docs/warnings.md)`);
+    this.logger[level](`${text} (${code}, see docs/warnings.md)`);
   }
 
   /**
@@ -69,6 +73,7 @@ export class Warnings {
   private isOff(code: WarningCode): boolean {
     // Invalid options stop the application later, with their own message.
     const { warnings } = (this.options as Partial<RateLimitModuleOptions> | null) ?? {};
-    return typeof warnings === 'object' ? warnings?.[code] === false : warnings === false;
+    if (typeof warnings === 'object') return warnings?.[code] === false;
+    return warnings === false && !FAILURES.includes(code);
   }
 }

@@ -163,7 +163,7 @@ export class RateLimitThrottlerStorage implements OnApplicationBootstrap, OnAppl
       } = this.options;
       const limiter = new RateLimiter({ store, prefix, application, onStoreError, instances });
       warnOfHeartbeats(store.shared, { application, prefix }, this.warnings);
-      logStore(store.shared, limiter.events, () => MEANWHILE[onStoreError satisfies Fallback]);
+      logStore(store.shared, limiter.events, () => MEANWHILE[onStoreError satisfies Fallback], this.warnings);
       return { store, limiter };
     });
     return this.opening;

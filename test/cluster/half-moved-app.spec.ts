@@ -75,7 +75,7 @@ describe('an application and a slot of which one of two keys has moved', () => {
       {
         level: 'warn',
         message: expect.stringMatching(
-          /^Redis could not decide a request \(.*\); this kind of error is logged once\.$/,
+          /^Redis could not decide a request \(.*\); this kind of error is logged once\. \(RL_REDIS_ERROR, see docs\/warnings\.md\)$/,
         ),
       },
     ]);

@@ -95,7 +95,7 @@ describe('the health indicator when Redis dies', () => {
     degraded: true,
     reason: expect.stringMatching(/^no connection to Redis at 127\.0\.0\.1:\d+/),
     servers: [{ server: '', reason: expect.stringMatching(/^no connection to Redis at 127\.0\.0\.1:\d+/) }],
-    warnings: [],
+    warnings: ['RL_REDIS_UNAVAILABLE'],
   });
 
   it.each(['allow', 'local'] as const)(

@@ -96,7 +96,7 @@ describe.each(FRAMEWORKS)('without Redis, on %s', (framework) => {
       {
         level: 'warn',
         message: expect.stringMatching(
-          /^Redis could not decide \(.+\); until it does, each process limits in its memory, by its share of the limit\.$/,
+          /^Redis could not decide \(.+\); until it does, each process limits in its memory, by its share of the limit\. \(RL_REDIS_UNAVAILABLE, see docs\/warnings\.md\)$/,
         ),
       },
       { level: 'log', message: 'Redis decides again.' },
@@ -134,7 +134,7 @@ describe.each(FRAMEWORKS)('without Redis, on %s', (framework) => {
       {
         level: 'warn',
         message: expect.stringMatching(
-          /until it does, each process limits in its memory, by its share of the limit; requests are denied with a 503 by the rule "login"\.$/,
+          /until it does, each process limits in its memory, by its share of the limit; requests are denied with a 503 by the rule "login"\. \(RL_REDIS_UNAVAILABLE, see docs\/warnings\.md\)$/,
         ),
       },
     ]);
@@ -193,7 +193,7 @@ describe.each(FRAMEWORKS)('without Redis, on %s', (framework) => {
       {
         level: 'warn',
         message: expect.stringMatching(
-          /^Redis could not decide \(.+\); until it does, requests are denied with a 503\.$/,
+          /^Redis could not decide \(.+\); until it does, requests are denied with a 503\. \(RL_REDIS_UNAVAILABLE, see docs\/warnings\.md\)$/,
         ),
       },
       { level: 'log', message: 'Redis decides again.' },

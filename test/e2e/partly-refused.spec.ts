@@ -111,7 +111,7 @@ describe('a user of Redis without a right', () => {
       {
         level: 'warn',
         message: expect.stringMatching(
-          /^Redis could not count the processes that share the limits \(.*NOPERM.*\); the last number applies, at least `instances`, which is 1 unless you set it; this kind of error is logged once\.$/,
+          /^Redis could not count the processes that share the limits \(.*NOPERM.*\); the last number applies, at least `instances`, which is 1 unless you set it; this kind of error is logged once\. \(RL_REDIS_ERROR, see docs\/warnings\.md\)$/,
         ),
       },
     ]);

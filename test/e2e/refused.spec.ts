@@ -264,7 +264,7 @@ describe('keys with another type', () => {
     expect(logs.ours()).toEqual([
       {
         level: 'warn',
-        message: `Redis could not count the processes that share the limits (${reason}); the last number applies, at least \`instances\`, which is 1 unless you set it; this kind of error is logged once.`,
+        message: `Redis could not count the processes that share the limits (${reason}); the last number applies, at least \`instances\`, which is 1 unless you set it; this kind of error is logged once. (RL_REDIS_ERROR, see docs/warnings.md)`,
       },
     ]);
   });

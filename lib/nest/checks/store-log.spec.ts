@@ -5,12 +5,14 @@ import { StoreFault, type FaultKind } from '../../contracts/store-fault.js';
 import type { StoreChange } from '../../contracts/base-store.js';
 import { RateLimitEvents } from '../../limiter/events.js';
 import { ServerStates } from '../../limiter/server-state.js';
+import { Warnings } from '../warnings.js';
 import { logStore } from './store-log.js';
 
 const logs = new LogLines();
 const fault = (kind: FaultKind, code: string) => new StoreFault(kind, code, `Redis: ${code}`);
 let listener: (change: StoreChange) => void;
 let events: RateLimitEvents;
+let warnings: Warnings;
 /** The limiter records each change before it is logged. */
 const report = (change: StoreChange): void => {
   events.storeChanged(change);
@@ -26,7 +28,8 @@ beforeEach(() => {
   };
   events = new RateLimitEvents();
   events.servers = new ServerStates();
-  logStore({ watch }, events, () => 'requests are allowed');
+  warnings = new Warnings({ warnings: false });
+  logStore({ watch }, events, () => 'requests are allowed', warnings);
 });
 afterAll(() => Logger.overrideLogger(new Logger()));
 
@@ -48,6 +51,16 @@ it('a server that fails with several errors in turn is logged once', () => {
     fault('connection', 'ETIMEDOUT'),
   ];
   expect(levelsFor([...away, ...away, ...away])).toEqual(['warn', 'log']);
+});
+
+it('an outage is an active warning until all servers decide again, also without warnings of the setup', () => {
+  report({ server: 'a:1', error: fault('connection', 'ECONNREFUSED') });
+  report({ server: 'a:1', error: fault('access', 'SET') });
+  report({ server: 'b:1', error: fault('connection', 'ECONNREFUSED') });
+  report({ server: 'a:1', error: undefined });
+  expect([...warnings.active.keys()]).toEqual(['RL_REDIS_UNAVAILABLE']);
+  report({ server: 'b:1', error: undefined });
+  expect(warnings.active.size).toBe(0);
 });
 
 it('another kind of cause is logged separately, once in each outage', () => {
@@ -96,7 +109,7 @@ it('a server that decides and fails in turn is logged once as such, and again af
   const again = 'Redis at a:1 decides again.';
   expect(logs.ours().map(({ message }) => message)).toEqual([
     ...[1, 2].flatMap(() => [expect.stringContaining('could not decide'), again]),
-    'Redis could not decide (Redis: TIMEOUT; it decides and fails in turn: changes are logged again when it has decided for 10 seconds); until it does, requests are allowed.',
+    'Redis could not decide (Redis: TIMEOUT; it decides and fails in turn: changes are logged again when it has decided for 10 seconds); until it does, requests are allowed. (RL_REDIS_UNAVAILABLE, see docs/warnings.md)',
     again,
   ]);
 });

@@ -2,6 +2,7 @@ import { Logger } from '@nestjs/common';
 import type { SharedStore, StoreChange } from '../../contracts/base-store.js';
 import type { StoreCall, StoreFault } from '../../contracts/store-fault.js';
 import type { RateLimitEvents } from '../../limiter/events.js';
+import { entryOf } from '../../contracts/entry-of.js';
 import { after, type Timer } from '../../contracts/timer.js';
 import { loadAlgorithms } from '../../rules/rule-fields.js';
 import { faultOf } from '../../stores/redis/link/fault.js';
@@ -38,7 +39,7 @@ export async function watch(
   await loadAlgorithms(['gcra']);
   warnOfClocks(store, warnings);
   warnOfHeartbeats(store, options, warnings);
-  logStore(store, events, () => describeFallbacks(table.known, options));
+  logStore(store, events, () => describeFallbacks(table.known, options), warnings);
 }
 
 /**
@@ -51,9 +52,10 @@ export function logStore(
   store: Pick<SharedStore, 'watch'> | null,
   events: RateLimitEvents,
   meanwhile: () => string,
+  warnings: Warnings,
 ): void {
   const reported = new Set<string>();
-  /** The kinds that were logged since a server stopped deciding. */
+  /** The objects of the warnings since a server stopped deciding. */
   const outages = new Map<string, Set<string>>();
   const unstable = new Map<string, Timer>();
   store?.watch(({ server, error }: StoreChange) => {
@@ -63,28 +65,29 @@ export function logStore(
   });
   const noteRecovery = (server: string): void => {
     // An application that shares connections may have started during the outage, and has logged none.
-    if (!outages.delete(server)) return;
+    const reasons = outages.get(server);
+    if (!reasons) return;
+    outages.delete(server);
+    for (const about of reasons) warnings.withdraw('RL_REDIS_UNAVAILABLE', about);
     logger.log(`${nameOf(server)} decides again.`);
   };
   const noteOutage = (server: string, fault: StoreFault): void => {
     unstable.get(server)?.stop();
     unstable.delete(server);
-    const kind = outageKindOf(fault);
-    const outage = outages.get(server) ?? new Set();
-    if (outage.has(kind)) return;
-    outages.set(server, outage.add(kind));
     reported.add(kindOf(fault, 'decision'));
-    logOutage(fault, meanwhile());
+    warn(server, outageKindOf(fault), fault.message, needsOperator(fault) ? 'error' : 'warn');
+  };
+  const warn = (server: string, kind: string, reason: string, level: 'warn' | 'error'): void => {
+    const about = `${server} ${kind}`;
+    entryOf(outages, server, () => new Set()).add(about);
+    const message = `Redis could not decide (${reason}); until it does, ${meanwhile()}.`;
+    warnings.warn('RL_REDIS_UNAVAILABLE', message, about, level);
   };
   /** One line for a flapping breaker until the server has decided for a while. */
   const noteFlapping = (server: string, error: unknown): void => {
     const known = unstable.get(server);
     known?.stop();
-    if (!known) {
-      outages.set(server, outages.get(server) ?? new Set());
-      const { message } = faultOf(error, server);
-      logger.warn(`Redis could not decide (${message}; ${FLAPS}); until it does, ${meanwhile()}.`);
-    }
+    if (!known) warn(server, FLAPS, `${faultOf(error, server).message}; ${FLAPS}`, 'warn');
     const recover = (): void => {
       unstable.delete(server);
       noteRecovery(server);
@@ -98,9 +101,8 @@ export function logStore(
     if (reported.has(kind)) return;
     reported.add(kind);
     const consequence = call === 'heartbeat' ? UNCOUNTED : '';
-    logger.warn(
-      `Redis could not ${FAILED[call]} (${fault.message}); ${consequence}this kind of error is logged once.`,
-    );
+    const message = `Redis could not ${FAILED[call]} (${fault.message}); ${consequence}this kind of error is logged once.`;
+    warnings.warn('RL_REDIS_ERROR', message, kind);
   });
 }
 
@@ -144,12 +146,6 @@ function needsOperator({ kind }: StoreFault): boolean {
 
 function nameOf(server: string): string {
   return server === '' ? 'Redis' : `Redis at ${server}`;
-}
-
-function logOutage(fault: StoreFault, meanwhile: string): void {
-  const line = `Redis could not decide (${fault.message}); until it does, ${meanwhile}.`;
-  if (needsOperator(fault)) logger.error(line);
-  else logger.warn(line);
 }
 
 /** Milliseconds from which the clocks of Redis and of the process differ too much. */
