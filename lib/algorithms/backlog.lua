@@ -98,7 +98,7 @@ end
 
 -- Returns: the state after a refund, and when it expires; nil if there was no charge. A charge expires gradually until
 -- the instant that it set, even if later charges have moved that: at most the rest of the charge is refunded.
-local function give_back_backlog(now, ahead, part, cost, receipt, only_last, limit, window, time)
+local function refund_backlog(now, ahead, part, cost, receipt, only_last, limit, window, time)
   local ends_at = now + (part > 0 and ahead + 1 or ahead)
   if receipt <= now or ends_at <= now or (only_last and ends_at ~= receipt) then return nil end
 

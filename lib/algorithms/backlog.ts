@@ -116,7 +116,7 @@ export function take(
  * Returns the state after a refund. A charge expires gradually until the instant that it set, even if later charges have
  * moved that: at most the rest of the charge is refunded.
  */
-export function giveBack(
+export function refundBacklog(
   ahead: Span,
   now: number,
   cost: number,

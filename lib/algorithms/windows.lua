@@ -105,7 +105,7 @@ local function take_windows(now, start, windows, count, written, cost, max_wait,
 end
 
 -- Returns: the windows that charges reach after a refund (start, windows, count); nil if the charge has expired.
-local function give_back_windows(now, start, windows, count, written, cost, receipt, limit, grid)
+local function refund_windows(now, start, windows, count, written, cost, receipt, limit, grid)
   if windows == 0 or receipt <= now or receipt < grid.after(start, 1) then return nil end
   local left = count - cost
   local less = left > 0 and 0 or math.floor(-left / limit) + 1

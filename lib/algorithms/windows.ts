@@ -140,7 +140,7 @@ export function take<Parameters>(
 }
 
 /** Returns the windows that charges reach after a refund; `undefined` if the charge has expired. */
-export function giveBack<Parameters>(
+export function refundWindows<Parameters>(
   current: WindowState,
   now: number,
   cost: number,

@@ -72,7 +72,7 @@ export function converted<Fields extends object>(
 }
 
 /** Returns the problem of a value that its check rejects. */
-export function refusal(path: string, value: unknown, { allowed, fix }: OptionCheck): string {
+export function rejection(path: string, value: unknown, { allowed, fix }: OptionCheck): string {
   return problem(path, value, allowed, fix?.(value));
 }
 
@@ -84,7 +84,7 @@ export function unknownOption(path: string, name: string, allowed: readonly stri
 /** Returns the problems of an option after conversion. */
 export function valueProblems(path: string, value: unknown, check: OptionCheck): readonly string[] {
   if (value === undefined || check.accepts(value)) return [];
-  return check.problems?.(value, path) ?? [refusal(path, value, check)];
+  return check.problems?.(value, path) ?? [rejection(path, value, check)];
 }
 
 /**

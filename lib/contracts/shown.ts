@@ -35,7 +35,10 @@ export function shown(value: unknown): string {
 /** Returns the message of an error; the value of anything else that a function of the application has thrown. */
 export function messageOf(error: unknown): string {
   try {
-    if (error instanceof Error && typeof error.message === 'string') return error.message;
+    if (error instanceof Error) {
+      const { message }: { message: unknown } = error;
+      return typeof message === 'string' ? message : shown(message);
+    }
   } catch {
     // A proxy, or a getter that throws.
   }

@@ -1,5 +1,5 @@
 import type { Decision, RuleDecision } from '../contracts/decision.js';
-import { refusal, type OptionCheck } from '../contracts/options.js';
+import { rejection, type OptionCheck } from '../contracts/options.js';
 import { quoted as quotedNames } from '../contracts/rate-limit-config.error.js';
 import {
   counted,
@@ -108,6 +108,6 @@ export const HEADERS: OptionCheck = {
   accepts: (value) => isHeaders(value) && conflictIn(value) === undefined,
   problems: (value, path) => {
     const conflict = conflictIn(value);
-    return [conflict === undefined ? refusal(path, value, HEADERS) : `${path}: ${conflict}`];
+    return [conflict === undefined ? rejection(path, value, HEADERS) : `${path}: ${conflict}`];
   },
 };

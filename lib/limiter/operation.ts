@@ -13,7 +13,7 @@ import {
   FLAG,
   readCount,
   readOptions,
-  refusal,
+  rejection,
   type OptionCheck,
 } from '../contracts/options.js';
 import { RULE_FIELDS } from '../rules/rule-fields.js';
@@ -85,9 +85,9 @@ export const COSTS: OptionCheck = {
   problems: (value, path) =>
     isNamed(value)
       ? Object.entries(value).flatMap(([name, cost]) =>
-          isCostOrUnset(cost) ? [] : [refusal(`${path}.${name}`, cost, RULE_FIELDS.cost)],
+          isCostOrUnset(cost) ? [] : [rejection(`${path}.${name}`, cost, RULE_FIELDS.cost)],
         )
-      : [refusal(path, value, COSTS)],
+      : [rejection(path, value, COSTS)],
 };
 
 /** The checks of the options of `consume` and `peek`. */

@@ -88,7 +88,7 @@ export class Pipeline {
   }
 
   rulesChanged(): void {
-    this.prefetch.giveBack();
+    this.prefetch.refundAll();
   }
 
   /** Refunds prefetched permits, and stops heartbeats and reports: the store may outlive its limiters. */

@@ -46,21 +46,21 @@ export class EarlyRequests {
       if (exchange.decision) this.before.charge(request, exchange.decision);
       next();
     };
-    const refuse = (error: unknown): void => {
+    const deny = (error: unknown): void => {
       this.leaveUnread(request, response);
       next(error);
     };
-    const entered = this.admit(rule, exchange, refuse);
-    if (entered instanceof Promise) entered.then(pass, refuse);
+    const entered = this.admit(rule, exchange, deny);
+    if (entered instanceof Promise) entered.then(pass, deny);
     else if (entered) pass();
   }
 
   /** Functions of rules may throw. */
-  private admit(rule: EarlyRule, exchange: HttpExchange, refuse: Next): MaybePromise<boolean> {
+  private admit(rule: EarlyRule, exchange: HttpExchange, deny: Next): MaybePromise<boolean> {
     try {
-      return this.admission.enter(rule.route, exchange, this.responder.refuse);
+      return this.admission.enter(rule.route, exchange, this.responder.denyExchange);
     } catch (error) {
-      refuse(error);
+      deny(error);
       return false;
     }
   }

@@ -55,7 +55,7 @@ export function RateLimit<
   rule: CheckedRule<Given>,
   ...others: RateLimitArguments<Given, Second, Third>
 ): ClassDecorator & MethodDecorator {
-  refuseBare('@RateLimit', "@RateLimit('1m', 100)", [rule, ...others]);
+  rejectBare('@RateLimit', "@RateLimit('1m', 100)", [rule, ...others]);
   return applyDecorators(append('@RateLimit', RULES, noteNeeds(ruleOf(rule, others))), checkModule);
 }
 
@@ -130,7 +130,7 @@ function misused(given: readonly unknown[], most: number, allowed: string, fix?:
  * `@SkipRateLimit('default')`
  */
 export function SkipRateLimit(...names: string[]): ClassDecorator & MethodDecorator {
-  refuseBare('@SkipRateLimit', '@SkipRateLimit()', names);
+  rejectBare('@SkipRateLimit', '@SkipRateLimit()', names);
   return append('@SkipRateLimit', SKIPPED, ...(names.length > 0 ? names : ['*']));
 }
 
@@ -152,7 +152,7 @@ function namesIn(given: unknown): readonly unknown[] {
 }
 
 /** @throws RateLimitConfigError if a decorator got what it decorates: it was written without its parentheses */
-function refuseBare(decorator: string, example: string, [target, member]: readonly unknown[]): void {
+function rejectBare(decorator: string, example: string, [target, member]: readonly unknown[]): void {
   const isPrototype = isFields(target) && Object.hasOwn(target, 'constructor');
   if (!isPrototype && !isClass(target)) return;
   const type = (isPrototype ? target.constructor : target) as { readonly name: string };
@@ -236,7 +236,7 @@ export const ID_OPTION = {
  * `@RateLimitId('geocode')`
  */
 export function RateLimitId(id: string): ClassDecorator & MethodDecorator {
-  refuseBare('@RateLimitId', "@RateLimitId('orders')", [id]);
+  rejectBare('@RateLimitId', "@RateLimitId('orders')", [id]);
   if ((id as unknown) === undefined) rejectValue('@RateLimitId', id, ID_OPTION.allowed);
   return (target: object, name?: string | symbol, descriptor?: PropertyDescriptor): void => {
     Reflect.defineMetadata(ID, id, (descriptor?.value as object | undefined) ?? target);

@@ -195,7 +195,7 @@ export class RateLimitGuard implements CanActivate, OnModuleInit {
   private readonly denied = (exchange: Exchange, decision: Decision, detail?: string): Promise<never> =>
     this.hooks!.denies
       ? this.denyByHook(exchange.context, decision, detail)
-      : this.responder.refuse(exchange, decision, detail);
+      : this.responder.denyExchange(exchange, decision, detail);
 
   private async denyByHook(context: ExecutionContext, decision: Decision, detail?: string): Promise<never> {
     await this.deny(context, decision, detail);

@@ -3,7 +3,7 @@ import { ALGORITHM_NAMES, algorithmsWith, type AnyDefinition, knownAlgorithm } f
 import {
   durationOption,
   integer,
-  refusal,
+  rejection,
   unknownOption,
   type OptionCheck,
   readCount,
@@ -146,7 +146,7 @@ export function fieldProblems(
   return Object.entries(rule).flatMap(([field, value]) => {
     if (value === undefined) return [];
     const check = Object.hasOwn(checks, field) ? checks[field] : undefined;
-    if (check) return check.accepts(value) ? [] : [refusal(pathOf(field), value, check)];
+    if (check) return check.accepts(value) ? [] : [rejection(pathOf(field), value, check)];
     const fix = foreignFix(field, value);
     if (fix !== undefined) return [`${pathOf(field)}: ${fix}`];
     if (!definition) return []; // The field may be an option of the intended algorithm.

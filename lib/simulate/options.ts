@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { FROM_ONE, refusal } from '../contracts/options.js';
+import { FROM_ONE, rejection } from '../contracts/options.js';
 import { didYouMean, problemOf, rejectConfig, rejectValue } from '../contracts/rate-limit-config.error.js';
 import { FORMAT, type Format } from './input/formats.js';
 import type { LineOptions } from './input/log-fields.js';
@@ -47,7 +47,7 @@ export function readArguments(args: readonly string[]): SimulateOptions {
   if (rule.length === 0 && values.suggest === undefined) {
     rejectConfig(`no rule; write --rule '100/1m', or --suggest 0.1% for a limit`);
   }
-  if (format !== undefined && !FORMAT.accepts(format)) rejectConfig(refusal('--format', format, FORMAT));
+  if (format !== undefined && !FORMAT.accepts(format)) rejectConfig(rejection('--format', format, FORMAT));
   rule.forEach(readRule);
   const by = (values.by ?? ['ip']).flatMap((names) => names.split(','));
   if (by.includes('')) {
@@ -90,7 +90,7 @@ function mapOf(given: readonly string[]): Readonly<Record<string, string>> {
 function maxClientsOf(text: string | undefined): number {
   const given = FROM_ONE.read!(text ?? DEFAULT_MAX_CLIENTS);
   if (FROM_ONE.accepts(given)) return given as number;
-  rejectConfig(refusal('--max-clients', text, FROM_ONE));
+  rejectConfig(rejection('--max-clients', text, FROM_ONE));
 }
 
 function targetOf(text: string | undefined): Target | undefined {

@@ -9,7 +9,7 @@ import type { Exchange } from '../nest/request/exchange.js';
 import { graphqlExchange } from './graphql.js';
 import type { Handshakes } from './handshakes.js';
 import { RpcExchange, rpcReply, CallExchange } from './calls.js';
-import { wsExchange, refuseSocket } from './ws.js';
+import { wsExchange, denySocket } from './ws.js';
 import type { Observable } from 'rxjs';
 import { RateLimitUnavailableException, RateLimitExceededException } from '../nest/rate-limit.exception.js';
 import type { Denial } from '../nest/request/responder.js';
@@ -32,7 +32,7 @@ export function exchangeOf(context: ExecutionContext, handshakes: Handshakes): E
 export function answerDenial(exception: Denial, host: ArgumentsHost): Observable<never> | void {
   switch (host.getType<string>()) {
     case 'ws':
-      refuseSocket(exception, host);
+      denySocket(exception, host);
       return;
     case 'rpc':
       return rpcReply(exception, host);

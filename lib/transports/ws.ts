@@ -94,7 +94,7 @@ function handshakeOf(client: SocketClient, handshakes: Handshakes): Handshake {
 }
 
 /** Sends a denial to a client: the event `exception`, and the acknowledgement if it waits for one. */
-export function refuseSocket(exception: Denial, host: ArgumentsHost): void {
+export function denySocket(exception: Denial, host: ArgumentsHost): void {
   const client = host.switchToWs().getClient<SocketClient>();
   const body = exception.getResponse();
   if (typeof client.readyState === 'number') {

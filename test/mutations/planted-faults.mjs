@@ -101,7 +101,7 @@ const FAULTS_BY_PART = {
     {
       words: "onMissingSubject: 'deny' counts by IP",
       file: ROUTE_LIMIT,
-      text: "    if (onMissingSubject === 'deny') return this.refusal('no-subject');\n",
+      text: "    if (onMissingSubject === 'deny') return this.uncounted('no-subject');\n",
       by: '',
       specs: ['test/e2e/refusal.spec.ts'],
     },
@@ -249,7 +249,7 @@ const FAULTS_BY_PART = {
     {
       words: 'a denied request charges the rules that allow it',
       file: MEMORY,
-      text: 'checked.allowed && (isRefused || (dryRun && !peek));',
+      text: 'checked.allowed && (areDenied || (dryRun && !peek));',
       by: 'checked.allowed && dryRun && !peek;',
       specs: ['test/contract/memory.spec.ts'],
     },

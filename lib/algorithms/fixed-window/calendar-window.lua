@@ -52,7 +52,7 @@ end
 local function refund(key, now, cost, receipt, only_last, limit, previous, current, coming, last)
   if limit == 0 or only_last then return nil end
   local start, windows, count, written = read(key, now, previous, current, coming, last)
-  start, windows, count = give_back_windows(now, start, windows, count, written, cost, receipt, limit, grid)
+  start, windows, count = refund_windows(now, start, windows, count, written, cost, receipt, limit, grid)
   if not start then return nil end
   return write_windows(start, windows, count, written), expiry_of(now, reset_windows(now, start, windows, grid))
 end

@@ -1,7 +1,7 @@
 import { NEVER, type Variant } from '../definition.js';
 import { endOfWindow } from '../prefetch-option.js';
 import { LONGEST } from '../rate.js';
-import { type Grid, giveBack, isAhead, read, resetOf, take, type WindowState } from '../windows.js';
+import { type Grid, refundWindows, isAhead, read, resetOf, take, type WindowState } from '../windows.js';
 import { windowsAround } from './calendar.js';
 import { startOf, windowAt, windowFrom, type WindowStarts } from './window-starts.js';
 
@@ -88,7 +88,7 @@ export const calendarWindow: Variant<CalendarWindowOptions, WindowState, Calenda
   refund(state, now, cost, parameters, receipt, onlyLast) {
     if (parameters.limit === 0 || onlyLast) return undefined;
     const current = read(state, now, parameters, CALENDAR);
-    const next = giveBack(current, now, cost, Number(receipt), parameters, CALENDAR);
+    const next = refundWindows(current, now, cost, Number(receipt), parameters, CALENDAR);
     return next && { state: next, expiresAfter: expiryOf(next, now, parameters) };
   },
   isAhead,

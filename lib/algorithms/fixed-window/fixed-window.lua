@@ -21,7 +21,7 @@ local function refund(key, now, cost, receipt, only_last, limit, window, aligned
   if limit == 0 or only_last then return nil end
   even_grid.length, even_grid.is_shared = window, aligned == 1
   local start, windows, count, written = read_windows(key, now, even_grid)
-  start, windows, count = give_back_windows(now, start, windows, count, written, cost, receipt, limit, even_grid)
+  start, windows, count = refund_windows(now, start, windows, count, written, cost, receipt, limit, even_grid)
   if not start then return nil end
   return write_windows(start, windows, count, written), reset_windows(now, start, windows, even_grid)
 end

@@ -1,7 +1,7 @@
 import { NEVER, type AlgorithmDefinition } from '../definition.js';
 import { integer } from '../../contracts/options.js';
 import { endOfWindow, prefetchOption, type Prefetchable } from '../prefetch-option.js';
-import { EVEN, giveBack, isAhead, read, resetOf, take, type WindowState } from '../windows.js';
+import { EVEN, refundWindows, isAhead, read, resetOf, take, type WindowState } from '../windows.js';
 import { calendarWindow } from './calendar-window.js';
 import { isTimeZone } from './calendar.js';
 import { fixedWindowExamples } from './fixed-window.examples.js';
@@ -79,7 +79,7 @@ export const fixedWindow: AlgorithmDefinition<FixedWindowOptions, WindowState, F
   refund(state, now, cost, parameters, receipt, onlyLast) {
     if (parameters.limit === 0 || onlyLast) return undefined;
     const current = read(state, now, parameters, EVEN);
-    const next = giveBack(current, now, cost, Number(receipt), parameters, EVEN);
+    const next = refundWindows(current, now, cost, Number(receipt), parameters, EVEN);
     return next && { state: next, expiresAfter: resetOf(next, now, parameters, EVEN) };
   },
   isAhead,

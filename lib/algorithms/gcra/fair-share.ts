@@ -6,7 +6,7 @@ import type { FairShare } from '../fair-share-option.js';
 import {
   charge,
   fillTime,
-  giveBack,
+  refundShare,
   holdOf,
   join,
   keepTime,
@@ -189,7 +189,7 @@ export const fairShare: Variant<FairShareOptions, FairShareState, FairShareParam
     const endsAt = now + resetAfterOf(shares, now, limit);
     if (Number(receipt) <= now || endsAt <= now || (onlyLast && endsAt !== receipt)) return undefined;
 
-    giveBack(
+    refundShare(
       shares,
       Math.min(cost * window, (Number(receipt) - now) * limit, shares.total),
       cost,

@@ -18,7 +18,7 @@ end
 local function refund(key, now, cost, receipt, only_last, limit, window, _, _, _, time)
   if limit == 0 then return nil end
   local ahead, part = read_backlog(key, now, limit, window, time)
-  return give_back_backlog(now, ahead, part, cost, receipt, only_last, limit, window, time)
+  return refund_backlog(now, ahead, part, cost, receipt, only_last, limit, window, time)
 end
 
 return { step = step, refund = refund }

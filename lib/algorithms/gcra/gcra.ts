@@ -1,4 +1,4 @@
-import { giveBack, isAhead, read, takeFrom, type Backlog, type BurstPace } from '../backlog.js';
+import { refundBacklog, isAhead, read, takeFrom, type Backlog, type BurstPace } from '../backlog.js';
 import {
   burstOption,
   capacityOf,
@@ -65,7 +65,7 @@ export const gcra: AlgorithmDefinition<GcraOptions, Backlog, keyof BurstPace> & 
   },
   refund(state, now, cost, pace, receipt, onlyLast) {
     if (pace.limit === 0) return undefined;
-    return giveBack(read(state, now, pace), now, cost, pace, Number(receipt), onlyLast);
+    return refundBacklog(read(state, now, pace), now, cost, pace, Number(receipt), onlyLast);
   },
   isAhead,
 };

@@ -194,7 +194,7 @@ export function charge(shares: Shares, me: Tenant, cost: number, parameters: Par
 }
 
 /** Refunds units of a charge to a tenant; what it has been given since goes to the others. */
-export function giveBack(shares: Shares, units: number, cost: number, parameters: Parameters): void {
+export function refundShare(shares: Shares, units: number, cost: number, parameters: Parameters): void {
   const me = find(shares, parameters.tenant);
   shares.pool += units;
   if (me) {

@@ -41,7 +41,7 @@ local function refund(key, now, cost, receipt, only_last, limit, window, burst, 
   local start, windows, count, written = read_windows(key, now, even_grid)
   if only_last and even_grid.after(start, windows) ~= receipt then return nil end
   local back = math.min(cost, math.ceil((receipt - now) / window) * limit)
-  start, windows, count = give_back_windows(now, start, windows, count, written, back, receipt, limit, even_grid)
+  start, windows, count = refund_windows(now, start, windows, count, written, back, receipt, limit, even_grid)
   if not start then return nil end
   return write_windows(start, windows, count, written), expiry_of(now, start, windows, burst, initial)
 end

@@ -1,7 +1,7 @@
 import { permitsOf, timePart, type Overdrawable } from '../burst.js';
 import { NEVER, type Numbers, type Variant } from '../definition.js';
 import type { Prefetchable } from '../prefetch-option.js';
-import { EVEN, charge, giveBack, isAhead, read, resetOf, take, type WindowState } from '../windows.js';
+import { EVEN, charge, refundWindows, isAhead, read, resetOf, take, type WindowState } from '../windows.js';
 import { checkBucket, MEMORY, bucketPerProcess, type BucketOptions } from './bucket.js';
 
 /** The options of a token bucket that a refill by the interval reads, or that it excludes. */
@@ -58,7 +58,7 @@ export const intervalBucket: Variant<IntervalOptions, WindowState, keyof Paramet
     const current = read(state, now, parameters, EVEN);
     const left = Math.ceil((Number(receipt) - now) / window) * limit;
     if (onlyLast && EVEN.after(current.start, current.windows, parameters) !== receipt) return undefined;
-    const next = giveBack(current, now, Math.min(cost, left), Number(receipt), parameters, EVEN);
+    const next = refundWindows(current, now, Math.min(cost, left), Number(receipt), parameters, EVEN);
     return next && { state: next, expiresAfter: expiryOf(next, now, parameters) };
   },
   isAhead,

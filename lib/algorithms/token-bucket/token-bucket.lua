@@ -42,7 +42,7 @@ end
 local function refund(key, now, cost, receipt, only_last, limit, window, _, _, _, time, _, empty, empty_part)
   if limit == 0 then return nil end
   local ahead, part = read_backlog(key, now, limit, window, time)
-  local state, expires_after = give_back_backlog(now, ahead, part, cost, receipt, only_last, limit, window, time)
+  local state, expires_after = refund_backlog(now, ahead, part, cost, receipt, only_last, limit, window, time)
   if state and empty + empty_part > 0 then expires_after = expires_after + MEMORY end
   return state, expires_after
 end

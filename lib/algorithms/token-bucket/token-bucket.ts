@@ -1,6 +1,15 @@
 import type { Step } from '../../contracts/algorithm.js';
 import type { Duration } from '../../contracts/duration.js';
-import { endOf, giveBack, isAhead, read, take, takeFrom, type Backlog, type BurstPace } from '../backlog.js';
+import {
+  endOf,
+  refundBacklog,
+  isAhead,
+  read,
+  take,
+  takeFrom,
+  type Backlog,
+  type BurstPace,
+} from '../backlog.js';
 import { burstOption, paceOf, timePart, type Capacity, type Overdrawable } from '../burst.js';
 import { NEVER, type AlgorithmDefinition } from '../definition.js';
 import { durationOption, FLAG, integer } from '../../contracts/options.js';
@@ -107,7 +116,7 @@ export const tokenBucket: AlgorithmDefinition<TokenBucketOptions, Backlog, Token
   },
   refund(state, now, cost, pace, receipt, onlyLast) {
     if (pace.limit === 0) return undefined;
-    const next = giveBack(read(state, now, pace), now, cost, pace, Number(receipt), onlyLast);
+    const next = refundBacklog(read(state, now, pace), now, cost, pace, Number(receipt), onlyLast);
     const isFull = pace.empty + pace.emptyPart === 0;
     return next && !isFull ? { ...next, expiresAfter: next.expiresAfter + MEMORY } : next;
   },

@@ -123,13 +123,13 @@ export class FallbackLayer implements Store<RuleHit> {
     const known = hits.filter((_hit, index) => isKnown(index));
     const knownResults = results.filter((_result, index) => isKnown(index));
     // If the store has denied the request already, nothing must be charged here.
-    const isRefused = isDenied(known, knownResults);
+    const areDenied = isDenied(known, knownResults);
     const decided = await this.decideMissing(
       missing,
-      isRefused ? { ...options, dryRun: true, peek: false } : options,
+      areDenied ? { ...options, dryRun: true, peek: false } : options,
     );
     const { dryRun = false, peek = false } = options;
-    const isUndone = !isRefused && (!dryRun || peek) && isDenied(missing, decided);
+    const isUndone = !areDenied && (!dryRun || peek) && isDenied(missing, decided);
     const { timeout, awake } = this.options.shared;
     const within = Math.max(1, timeout - (awake() - startedAt));
     const others = isUndone

@@ -84,7 +84,7 @@ export class PrefetchLayer implements Store<RuleHit>, Follower {
   }
 
   /** Refunds the permits of all keys, since changed rules may have left some of them. */
-  giveBack(): void {
+  refundAll(): void {
     void this.refund(this.entries.sweep(() => true).filter(({ coming }) => !coming));
   }
 

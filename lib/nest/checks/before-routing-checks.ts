@@ -9,18 +9,18 @@ const SUBJECTS = '"ip", "everyone", a header, or a function of the request';
 
 /** Returns the problems of a rule that is applied before routing: it has no route, no user and no place to wait. */
 export function earlyProblems({ path, fields, parts, isHeld, waits, delays }: RouteLimit): readonly string[] {
-  const refused = (field: string, value: unknown, allowed: string): string =>
+  const rejection = (field: string, value: unknown, allowed: string): string =>
     `${problem(`${path}.${field}`, value, allowed)}, since limitBeforeRouting() applies it before routing`;
   const { by, plan, plans, scope, maxWait, algorithm, settle } = fields as RuleFields;
   return [
-    ...(parts.user ? [refused('by', by, SUBJECTS)] : []),
-    ...((plan ?? plans) ? [refused('plans', plans ?? plan, 'none')] : []),
-    ...(settle ? [refused('settle', settle, 'none')] : []),
-    ...(scope === 'route' ? [refused('scope', scope, '"shared"')] : []),
+    ...(parts.user ? [rejection('by', by, SUBJECTS)] : []),
+    ...((plan ?? plans) ? [rejection('plans', plans ?? plan, 'none')] : []),
+    ...(settle ? [rejection('settle', settle, 'none')] : []),
+    ...(scope === 'route' ? [rejection('scope', scope, '"shared"')] : []),
     ...(isHeld || delays
-      ? [refused('algorithm', algorithm, 'one that neither holds permits nor delays')]
+      ? [rejection('algorithm', algorithm, 'one that neither holds permits nor delays')]
       : []),
-    ...(waits && !isHeld && !delays ? [refused('maxWait', maxWait, 'none')] : []),
+    ...(waits && !isHeld && !delays ? [rejection('maxWait', maxWait, 'none')] : []),
   ];
 }
 

@@ -85,11 +85,11 @@ const FOR_REQUESTS =
  */
 export function waitProblems(isCall: boolean, limits: readonly RouteLimit[]): readonly string[] {
   const waiting = limits.filter(({ waits, isHeld }) => waits && !isHeld);
-  if (!isCall) return waiting.filter(({ delays }) => !delays).map((limit) => refusal(limit, FOR_REQUESTS));
+  if (!isCall) return waiting.filter(({ delays }) => !delays).map((limit) => rejection(limit, FOR_REQUESTS));
   const held = limits.find(({ isHeld }) => isHeld);
   if (!held) return [];
   const allowed = `none beside rule "${held.name}", whose permits are held: limit another method, which calls this one`;
-  return waiting.map((limit) => refusal(limit, allowed));
+  return waiting.map((limit) => rejection(limit, allowed));
 }
 
 /**
@@ -110,7 +110,7 @@ export function byHandProblem(
   return `@Settle() on ${owner}: ${isParameter ? 'no rule of this handler has settle; write settle: () => null in one' : 'needs a parameter of an HTTP handler; elsewhere, use RateLimitService.reserve()'}`;
 }
 
-function refusal({ path, fields }: RouteLimit, allowed: string): string {
+function rejection({ path, fields }: RouteLimit, allowed: string): string {
   return problem(`${path}.maxWait`, fields.maxWait, allowed);
 }
 

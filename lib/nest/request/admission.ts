@@ -14,7 +14,7 @@ import { Engine } from '../../limiter/engine.js';
 import type { RuleHit } from '../../rules/compiled-rule.js';
 import type { Settlements } from '../../transports/settlements.js';
 import { Warnings } from '../warnings.js';
-import { hungUp, type Applied, type Exchange, type Refusal } from './exchange.js';
+import { hungUp, type Applied, type Exchange, type Uncounted } from './exchange.js';
 import type { Check, RouteLimit } from './route-limit.js';
 import { type Deny, Responder, withoutStack } from './responder.js';
 import type { Route } from './routes.js';
@@ -69,7 +69,7 @@ export class Admission implements OnApplicationShutdown {
   }
 
   private decide(applied: Applied, route: Route, exchange: Exchange, deny: Deny): MaybePromise<true> {
-    if ('reason' in applied) return this.refuse(applied, exchange, deny);
+    if ('reason' in applied) return this.denyUncounted(applied, exchange, deny);
     if (applied.length === 0) return true;
     const decision = this.engine.decide(applied, undefined, exchange.context);
     return decision instanceof Promise
@@ -86,7 +86,7 @@ export class Admission implements OnApplicationShutdown {
   }
 
   /** Denies a request that cannot be counted. */
-  private async refuse({ rule, reason }: Refusal, exchange: Exchange, deny: Deny): Promise<never> {
+  private async denyUncounted({ rule, reason }: Uncounted, exchange: Exchange, deny: Deny): Promise<never> {
     if (reason === 'no-address' || reason === 'hung-up') {
       await Promise.resolve();
       if (reason === 'no-address') {

@@ -21,13 +21,13 @@ const NOTHING: readonly Finish[] = [];
  * Why a request is denied without being counted: it has no subject, a rule has no valid limit, the framework reports no
  * IP address, or the client has disconnected.
  */
-export interface Refusal {
+export interface Uncounted {
   readonly rule: string;
   readonly reason: 'no-subject' | 'no-limit' | 'no-address' | 'hung-up';
 }
 
-/** The result of applying a rule to a request: its hits (none if the rule does not apply), or a refusal. */
-export type Applied = readonly RuleHit[] | Refusal;
+/** The result of applying a rule to a request: its hits (none if the rule does not apply), or why it is not counted. */
+export type Applied = readonly RuleHit[] | Uncounted;
 
 /** Settles the charges of a request that has ended. Never rejects. */
 export type Finish = (end: ResponseEnd) => Promise<void>;

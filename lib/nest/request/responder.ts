@@ -117,7 +117,7 @@ export class Responder {
   }
 
   /** Denies a request of any transport. */
-  readonly refuse: Deny = ({ context }, decision, detail) => this.deny(context, decision, detail);
+  readonly denyExchange: Deny = ({ context }, decision, detail) => this.deny(context, decision, detail);
 
   /**
    * Sets the headers of a response for an exception that the application has thrown.

@@ -11,7 +11,7 @@ import { namedOn } from '../rules/rule-layers.js';
 import type { TableRule } from '../rules/rule-table.js';
 import type { Warnings } from '../warnings.js';
 import type { Conditions } from './conditions.js';
-import type { Applied, Exchange, Refusal } from './exchange.js';
+import type { Applied, Exchange, Uncounted } from './exchange.js';
 import {
   fallbackSubject,
   hookedSubject,
@@ -167,11 +167,11 @@ export class RouteLimit {
     if (subject === undefined) {
       this.checkMissing?.(request);
       const { onMissingSubject = 'ip', ipv6Prefix = 64 } = rule.fields;
-      if (onMissingSubject === 'deny') return this.refusal('no-subject');
+      if (onMissingSubject === 'deny') return this.uncounted('no-subject');
       // A client that sends an invalid subject must not have an advantage over one that sends none.
       if (found === undefined && onMissingSubject === 'skip') return NO_HITS;
       subject = fallbackSubject(request, ipv6Prefix);
-      if (subject === undefined) return this.refusal(request.socket?.destroyed ? 'hung-up' : 'no-address');
+      if (subject === undefined) return this.uncounted(request.socket?.destroyed ? 'hung-up' : 'no-address');
     }
     const excepted = rule.exceptions && rule.exceptionOf(subject);
     if (excepted) return excepted === 'allow' ? NO_HITS : excepted.hits(subject);
@@ -179,7 +179,7 @@ export class RouteLimit {
   }
 
   /** A rule in shadow mode denies no request. */
-  private refusal(reason: Refusal['reason']): Applied {
+  private uncounted(reason: Uncounted['reason']): Applied {
     return this.isEnforced ? { rule: this.name, reason } : NO_HITS;
   }
 }

@@ -7,7 +7,7 @@ import {
   hasFlags,
   MILLISECONDS,
   readFields,
-  refusal,
+  rejection,
   unknownOption,
   valueProblems,
   type OptionCheck,
@@ -78,9 +78,9 @@ const RULES: OptionCheck = {
   allowed: 'an object of rules by their names, such as { login: { limit: 5 } }',
   accepts: (value) => isFields(value) && Object.values(value).every(isFields),
   problems: (value, path) => {
-    if (!isFields(value)) return [refusal(path, value, RULES)];
+    if (!isFields(value)) return [rejection(path, value, RULES)];
     const wrong = Object.entries(value).filter(([, rule]) => !isFields(rule));
-    return wrong.map(([name, rule]) => refusal(`${path}.${name}`, rule, RULE));
+    return wrong.map(([name, rule]) => rejection(`${path}.${name}`, rule, RULE));
   },
 };
 

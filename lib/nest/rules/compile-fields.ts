@@ -31,16 +31,16 @@ export function compileFields(fields: RuleFields, path: string): CompiledRule {
   const fix = 'a value, since all subjects of a rule with share have one limit and window';
   rejectAny(ofOne.map((field) => `${path}.${field}: got a function; allowed: ${fix}`));
   checkCapacity(fields, given, path);
-  let refusal: unknown;
+  let rejection: unknown;
   for (const sample of SAMPLES) {
     const values = Object.fromEntries(given.map((field) => [field, { ...sample, cost: 0 }[field]]));
     try {
       return compileRule(ruleOf({ ...fields, ...values }), path, weightNameOf(fields));
     } catch (error) {
-      refusal ??= error;
+      rejection ??= error;
     }
   }
-  throw refusal as RateLimitConfigError;
+  throw rejection as RateLimitConfigError;
 }
 
 /** The options that are a number of permits or a time. */

@@ -198,7 +198,7 @@ export class DeclaredRules {
   }
 
   private ofOptions(path: string, base: RuleFields, name: string, rule: object): RuleFields {
-    this.refuseName(`${path}.name`, rule);
+    this.rejectName(`${path}.name`, rule);
     return this.applyLayer(path, base, { ...rule, name });
   }
 
@@ -229,14 +229,14 @@ export class DeclaredRules {
     let fields = rule;
     for (const [name, override] of Object.entries(this.options.overrides ?? {})) {
       if (!rulesNamed(name, this.names).includes(rule['name'] as string)) continue;
-      this.refuseName(overridePath(name, override)('name'), override);
+      this.rejectName(overridePath(name, override)('name'), override);
       const given = { ...readLists(override), name: rule['name'] };
       fields = this.applyLayer(overridePath(name, override), fields, given);
     }
     return fields;
   }
 
-  private refuseName(path: string, fields: object): void {
+  private rejectName(path: string, fields: object): void {
     if ('name' in fields) this.problems.add(problem(path, fields.name, 'nothing, since the key is the name'));
   }
 

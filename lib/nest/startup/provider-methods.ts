@@ -113,10 +113,10 @@ export class ProviderMethods implements OnApplicationShutdown, MethodLimiter {
     const route = compiled ?? this.rules.compileLater(type, handler);
     const run = (): unknown => checked(apply(), type, method.name);
     const limited = overrides ? () => runApplied(handler, run) : run;
-    const { refuse } = this.responder;
+    const { denyExchange } = this.responder;
     return this.transports
       .open()
-      .then(({ stages }) => stages.call(route.named, [type, handler, args], refuse, limited));
+      .then(({ stages }) => stages.call(route.named, [type, handler, args], denyExchange, limited));
   }
 
   private entryOf(type: Type, method: LimitedMethod): Entry | undefined {

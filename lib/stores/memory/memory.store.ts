@@ -87,8 +87,8 @@ export class MemoryStore implements BaseStore {
       return [this.settle(hit, step, !step.allowed && !hit.shadow, now, options)];
     }
     const steps = hits.map((hit) => this.stepOrBlock(hit, now, options));
-    const isRefused = isDenied(hits, steps);
-    return hits.map((hit, index) => this.settle(hit, steps[index]!, isRefused, now, options));
+    const areDenied = isDenied(hits, steps);
+    return hits.map((hit, index) => this.settle(hit, steps[index]!, areDenied, now, options));
   }
 
   async adjust(adjustments: readonly Adjustment[]): Promise<readonly boolean[]> {
@@ -182,11 +182,11 @@ export class MemoryStore implements BaseStore {
   private settle(
     hit: Hit,
     checked: BlockableStep,
-    isRefused: boolean,
+    areDenied: boolean,
     now: number,
     { dryRun = false, peek = false }: DecideOptions,
   ): HitResult {
-    const isUncharged = checked.allowed && (isRefused || (dryRun && !peek));
+    const isUncharged = checked.allowed && (areDenied || (dryRun && !peek));
     const step: BlockableStep = isUncharged ? this.step(hit, now, 0) : checked;
     let nextAfter: number | null = null;
     if (!isUncharged && step.allowed && dryRun) nextAfter = nextOfPeek(hit, step, now);
@@ -194,7 +194,7 @@ export class MemoryStore implements BaseStore {
       if (step.allowed) nextAfter = this.charge(hit, step, now);
       else this.keepDenied(hit, step, now);
     }
-    if (!dryRun && (isRefused || !step.allowed || hit.cost === 0)) this.keepMoved(hit, now);
+    if (!dryRun && (areDenied || !step.allowed || hit.cost === 0)) this.keepMoved(hit, now);
     const { allowed, remaining, retryAfter, resetAfter, delay, part, blockedFor: left } = step;
     const source = 'memory';
     const result: Changeable<HitResult> = { allowed, remaining, retryAfter, resetAfter, delay, source, now };
