@@ -39,7 +39,8 @@ async function serverTime(redis, keys, isMeant, ask) {
         throw new Error('some hits were not decided as this measurement means them to be');
     }
   });
-  if (calls !== keys * HITS_A_KEY) throw new Error(`${calls} scripts for ${keys * HITS_A_KEY} decisions`);
+  // A slow run has a few more: those of the heartbeats.
+  if (calls < keys * HITS_A_KEY) throw new Error(`${calls} scripts for ${keys * HITS_A_KEY} decisions`);
   return micros;
 }
 
