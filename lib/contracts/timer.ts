@@ -56,9 +56,12 @@ export function every(intervalMs: number, callback: () => void): Timer {
 /**
  * Resolves after a pause of any length, in milliseconds, and never earlier. It keeps the process alive.
  *
- * @throws the reason of the signal if it aborts
+ * @throws the reason of the first signal that aborts
  */
-export function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
+export function sleep(
+  milliseconds: number,
+  ...signals: readonly (AbortSignal | undefined)[]
+): Promise<void> {
   if (milliseconds <= 0) return Promise.resolve();
   const until = performance.now() + milliseconds;
   return new Promise((resolve, reject) => {
@@ -68,16 +71,17 @@ export function sleep(milliseconds: number, signal?: AbortSignal): Promise<void>
         timer = after(left, wake, true); // A timer may fire a little early.
         return;
       }
-      unheard?.();
+      unhear();
       resolve();
     };
     const abort = (): void => {
       timer.stop();
-      unheard?.();
-      reject(signal!.reason as Error);
+      unhear();
+      reject(signals.find((signal) => signal?.aborted)!.reason as Error);
     };
     let timer = after(milliseconds, wake, true);
-    const unheard = signal && onAbort(signal, abort);
-    if (signal?.aborted) abort();
+    const ends = signals.map((signal) => signal && onAbort(signal, abort));
+    const unhear = (): void => ends.forEach((end) => end?.());
+    if (signals.some((signal) => signal?.aborted)) abort();
   });
 }

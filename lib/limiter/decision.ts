@@ -123,6 +123,16 @@ export class DecidedHit implements Decision {
     return new DecidedHit([...one.decisions, ...other.decisions], other.source, hits, results);
   }
 
+  /** Returns the denial of a request that was to be delayed, and did not wait. */
+  static undelayed({ decisions, source }: Decision): DecidedHit {
+    const denied = decisions.map((each) =>
+      each.delayMs === 0 || each.shadow
+        ? each
+        : { ...each, allowed: false, retryAfterMs: each.delayMs, delayMs: 0 },
+    );
+    return new DecidedHit(denied, source);
+  }
+
   /** Returns the permits that a request takes under a rule. */
   static costOf(decision: Decision, rule: string): number {
     const hits = decision instanceof DecidedHit ? decision.#hits : [];

@@ -30,7 +30,7 @@ export class Engine {
   private waits: Waits | undefined;
   private opening: Promise<Waits> | undefined;
   private fallback: BaseStore | undefined;
-  private isEnding = false;
+  private readonly ending = new AbortController();
   private closing: Promise<void> | undefined;
   /** Events of this limiter, for logs and metrics. */
   readonly events = new RateLimitEvents();
@@ -149,16 +149,18 @@ export class Engine {
   }
 
   /**
-   * Waits for the delay of a decision.
-   * @throws the signal's reason if it aborts; the permits are refunded when no later request waits behind them
+   * Waits for the delay of a decision. Returns it, or a denial if the waits end meanwhile.
+   * @throws the signal's reason if it aborts. In both cases, permits are refunded when no later request waits behind them
    */
-  async delay(decision: Decision, signal?: AbortSignal): Promise<void> {
+  async delay(decision: Decision, signal?: AbortSignal): Promise<Decision> {
     this.openWaits().catch(() => undefined); // What refunds it; an abort awaits it.
     try {
-      await sleep(decision.delayMs, signal);
+      await sleep(decision.delayMs, signal, this.ending.signal);
+      return decision;
     } catch (error) {
       await this.abandon(decision);
-      throw error;
+      if (signal?.aborted) throw error;
+      return DecidedHit.undelayed(decision);
     }
   }
 
@@ -191,7 +193,7 @@ export class Engine {
 
   /** Ends the waits for permits: each request is decided once more, and later ones do not wait. */
   async endWaits(): Promise<void> {
-    this.isEnding = true;
+    this.ending.abort();
     await this.waits?.room.close();
   }
 
@@ -209,11 +211,10 @@ export class Engine {
   }
 
   private open(Opened: typeof Waits): Waits {
-    const { store, base, adjust, keys } = this;
-    this.waits = new Opened(store, base, adjust, keys.prefix, keys.instance);
+    this.waits = new Opened(this.store, this.base, this.adjust, this.keys.prefix, this.keys.instance);
     const { room, leases } = this.waits;
     if (this.fallback) room.followFallback(this.fallback);
-    if (this.isEnding) void room.close();
+    if (this.ending.signal.aborted) void room.close();
     if (this.closing) leases.close();
     return this.waits;
   }

@@ -168,11 +168,10 @@ describe('holds that give up at any moment', () => {
       expect(await permit.release()).toBe(true);
     };
     const visits = async (limiter: RateLimiter) => {
-      for (let times = 0; times < 12; times++) await visit(limiter);
+      for (let times = 0; times < 12 || Math.min(entries, gaveUp) < 100; times++) await visit(limiter);
     };
     await Promise.all(limiters.flatMap((limiter) => Array.from({ length: 20 }, () => visits(limiter))));
     expect(most).toBeLessThanOrEqual(LIMIT);
-    expect(Math.min(entries, gaveUp)).toBeGreaterThan(100);
     expect(await limiters[0]!.peek(rule, 'ann', { cost: 0 })).toMatchObject({
       remaining: LIMIT,
       resetAfterMs: 0,

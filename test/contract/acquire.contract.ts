@@ -43,6 +43,17 @@ export function acquireContract(bench: () => Bench): void {
       expect(await limiter.peek(slow, 'ann')).toEqual(before);
     });
 
+    it('is denied when its limiter closes, and charges nothing', async () => {
+      const { limiter, other } = bench();
+      await limiter.acquire(slow, 'ann');
+      const before = await other.peek(slow, 'ann');
+      const waiting = acquire(limiter, slow).answer;
+      await limiter.close();
+      expect(await waiting).toMatchObject({ allowed: false, retryAfterMs: HOUR, delayMs: 0 });
+      expect(await limiter.acquire(slow, 'ann')).toMatchObject({ allowed: false });
+      expect(await other.peek(slow, 'ann')).toEqual(before);
+    });
+
     it('is allowed with a timeout equal to the wait, also after the reported retryAfter', async () => {
       const { limiter, goTo } = bench();
       const isHad = async (milliseconds: number) => {

@@ -20,7 +20,9 @@ describe('a message that has no response to wait for', () => {
   it('is delayed until its turn', async () => {
     const queue: AnyRule = { window: '1s', limit: 20, algorithm: 'leaky-bucket' };
     const limiter = new RateLimiter({ store: new MemoryStore({ clock: () => 0 }) });
-    const delay = jest.spyOn(limiter.engine, 'delay').mockResolvedValue();
+    const delay = jest
+      .spyOn(limiter.engine, 'delay')
+      .mockImplementation((decision) => Promise.resolve(decision));
     const admission = new Admission(limiter.engine, SILENT, warnings);
     const hits = limiter.engine.keyed(compileRule(queue)).hits('queue');
     for (let nth = 1; nth <= 3; nth++) {
