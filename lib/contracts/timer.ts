@@ -58,10 +58,7 @@ export function every(intervalMs: number, callback: () => void): Timer {
  *
  * @throws the reason of the first signal that aborts
  */
-export function sleep(
-  milliseconds: number,
-  ...signals: readonly (AbortSignal | undefined)[]
-): Promise<void> {
+export function sleep(milliseconds: number, ...signals: readonly (AbortSignal | undefined)[]): Promise<void> {
   if (milliseconds <= 0) return Promise.resolve();
   const until = performance.now() + milliseconds;
   return new Promise((resolve, reject) => {
