@@ -115,12 +115,13 @@ export class DecidedHit implements Decision {
     return (decision.#charge ??= new Charge(decision.#hits, decision.#results));
   }
 
-  /** Returns the decision of two for one request, of other rules. */
+  /** Returns the decision of two for one request. The second replaces the results of its rules in the first. */
   static joined(one: Decision, other: Decision): DecidedHit {
     const both = [one, other].filter((each) => each instanceof DecidedHit);
     const hits = both.flatMap((each) => each.#hits);
     const results = both.flatMap((each) => each.#results);
-    return new DecidedHit([...one.decisions, ...other.decisions], other.source, hits, results);
+    const earlier = one.decisions.filter(({ rule }) => other.decisions.every((each) => each.rule !== rule));
+    return new DecidedHit([...earlier, ...other.decisions], other.source, hits, results);
   }
 
   /** Returns the denial of a request that was to be delayed, and did not wait. */

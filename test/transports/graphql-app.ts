@@ -25,7 +25,7 @@ import {
 } from '../../lib/index.js';
 import { Gate } from '../support/gate.js';
 import { limitHeaders } from '../support/http-client.js';
-import { startApp, type Framework } from '../support/nest-app.js';
+import { startApp, type AppSetup, type Framework } from '../support/nest-app.js';
 
 const MINUTE = { window: '1m', algorithm: 'fixed-window' } as const;
 
@@ -159,12 +159,13 @@ export async function startGraphql(
   { framework, options }: GraphqlSetup,
   limits: RateLimitModuleOptions = {},
   resolver: Type = Desk,
+  configure?: AppSetup['configure'],
 ) {
   desk.gate = new Gate();
   const graphql = GraphQLModule.forRoot({ autoSchemaFile: true, path: '/graphql', ...options });
   const started = await startApp(
     { imports: [graphql, RateLimitModule.forRoot(limits)], providers: [resolver, Never] },
-    { framework, trustProxy: true },
+    { framework, trustProxy: true, ...(configure && { configure }) },
   );
   const clients: Client[] = [];
 

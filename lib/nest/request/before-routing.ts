@@ -8,6 +8,8 @@ import { Route } from './routes.js';
 /** A rule that is applied to requests before they are routed. */
 export interface EarlyRule {
   readonly exclude: ReadonlySet<string>;
+  /** The requests whose charge a handler has used. */
+  readonly used: WeakSet<object>;
   /** The rule as a route has it; until the start, each request gets a 500. */
   route: Route;
 }
@@ -32,7 +34,7 @@ export class BeforeRouting {
   private readonly decided = Symbol('decided before routing');
 
   add(name: string, exclude: readonly string[]): EarlyRule {
-    const rule = { exclude: new Set(exclude), route: NOT_STARTED };
+    const rule = { exclude: new Set(exclude), used: new WeakSet(), route: NOT_STARTED };
     this.rules.set(name, rule);
     this.isUsed = true;
     return rule;
@@ -52,6 +54,18 @@ export class BeforeRouting {
     return this.decisionOn(request)?.decisions.some(({ rule }) => rule === name) === true;
   }
 
+  /**
+   * Uses the charge of a rule for a handler, once: each field of GraphQL is a request, and a connection has many operations.
+   *
+   * @returns whether the rule has charged the request, and no handler has used that
+   */
+  use(request: object, name: string): boolean {
+    if (!this.hasCharged(request, name)) return false;
+    const { used } = this.rules.get(name)!;
+    const raw = rawRequest(request);
+    return !used.has(raw) && !!used.add(raw);
+  }
+
   /** Returns a decision with the results of the rules that were applied before routing, for headers. */
   merged(request: object, decision: Decision): Decision {
     const before = this.decisionOn(request);
@@ -59,7 +73,7 @@ export class BeforeRouting {
   }
 
   /**
-   * Returns the limit of a rule. That of a handler charges no request that its rule has charged before routing.
+   * Returns the limit of a rule. The first handler of a request does not charge what its rule has charged before routing.
    *
    * @param id the route; `undefined` for a rule of the module
    */
@@ -73,7 +87,7 @@ export class BeforeRouting {
 
 type LimitArguments = ConstructorParameters<typeof RouteLimit>;
 
-/** A limit of a handler that does not apply to requests which the same rule has charged before routing. */
+/** A limit of a handler that does not apply to the first handler of a request which the same rule has charged before routing. */
 class OnceLimit extends RouteLimit {
   constructor(
     private readonly before: BeforeRouting,
@@ -83,6 +97,6 @@ class OnceLimit extends RouteLimit {
   }
 
   override apply(exchange: Exchange): Applied | Promise<Applied> {
-    return this.before.hasCharged(exchange.request, this.name) ? [] : super.apply(exchange);
+    return this.before.use(exchange.request, this.name) ? [] : super.apply(exchange);
   }
 }
