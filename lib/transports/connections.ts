@@ -8,6 +8,7 @@ import {
 import type { ModulesContainer } from '@nestjs/core';
 import { Observable } from 'rxjs';
 import { onAbort } from '../contracts/timer.js';
+import type { Connection } from '../http/response-end.js';
 import type { Guards } from '../nest/startup/guards.js';
 import { classes } from '../nest/startup/handlers.js';
 import { HANDLER_INTERCEPTOR } from '../nest/handler-interceptor.js';
@@ -141,11 +142,14 @@ function ownersOf(gateway: object): Set<Connections> | undefined {
   return (Object.getPrototypeOf(gateway) as Gateway).afterInit?.[OWNERS];
 }
 
-/** Completes when a client has disconnected. */
-function untilClosed(client: SocketClient): Observable<never> {
+/** Completes when a client has disconnected: one of Socket.IO may leave a namespace and keep its transport for others. */
+function untilClosed(client: SocketClient & Partial<Connection>): Observable<never> {
   return new Observable((subscriber) => {
+    const close = (): void => subscriber.complete();
     const end = connectionEnd(client);
-    if (!end || end.aborted) subscriber.complete();
-    else onAbort(end, () => subscriber.complete());
+    const stop = end && onAbort(end, close);
+    if (!end || end.aborted) close();
+    client.once?.('disconnect', close);
+    return stop;
   });
 }

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { Injectable, type Type } from '@nestjs/common';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { SubscribeMessage, WebSocketGateway } from '@nestjs/websockets';
@@ -121,7 +122,13 @@ async function stay(port: number, ip: string) {
   });
   running.push({ close: () => socket.terminate() });
   const received: string[] = [];
-  const state = { received, isClosed: false };
+  /** Sends a packet, and waits until the server has read it. */
+  const send = async (packet: string) => {
+    socket.send(packet);
+    socket.ping();
+    await once(socket, 'pong');
+  };
+  const state = { received, isClosed: false, send };
   socket.on('close', () => (state.isClosed = true));
   socket.on('message', (message: Buffer) => {
     received.push(message.toString());
@@ -175,6 +182,20 @@ describe.each(SETUPS)('@RateLimit on handleConnection: $adapter on $framework', 
 });
 
 describe('connections to gateways', () => {
+  it('a client of Socket.IO that leaves a namespace and keeps its transport returns its permit', async () => {
+    const { port } = await start('socket.io', Seats);
+    const { received, send } = await stay(port, ADA);
+    for (let nth = 2; nth <= 4; nth += 1) {
+      await send('41'); // leaves the namespace
+      await until(async () => {
+        const answers = received.length;
+        await send('40'); // joins it again
+        await until(() => received.length > answers, 'an answer');
+        return received.at(-1)!.startsWith('40');
+      }, 'the permit');
+    }
+  });
+
   it('a client of Socket.IO that polls is denied as well', async () => {
     const { port } = await start('socket.io', Lobby);
     const poll = () => connect('socket.io', port, ADA, 'polling');
