@@ -130,7 +130,7 @@ export class Settlement {
     stop();
     this.isOver = true;
     const isError = hadFailed || (end !== 'cut-off' && this.failed(end));
-    const actual: Record<string, number> = {};
+    const actual = Object.create(null) as Record<string, number>; // A rule may be named `__proto__`.
     for (const limit of this.limits) {
       const cost = isError ? this.costOfError(limit, decision) : this.costOf(limit, end);
       if (cost !== undefined) actual[limit.name] = cost;

@@ -45,6 +45,12 @@ class Texts {
   infinite() {
     return 'one';
   }
+
+  @RateLimit({ ...tokens, name: '__proto__' })
+  @Get('proto')
+  proto() {
+    return 'one';
+  }
 }
 
 afterEach(closeApps);
@@ -56,7 +62,7 @@ describe.each(FRAMEWORKS)('a rule that settles by odd values, on %s', (framework
     const limits = app.get(RateLimitService);
     const taken = async () => LIMIT - (await limits.peek('tokens', CLIENT, { cost: 0 })).remaining;
     const warnings = () => logs.ours().filter(({ level }) => level !== 'log');
-    return { get, taken, warnings };
+    return { get, limits, taken, warnings };
   }
 
   it('does not fail the response of an iterable that cannot be changed, and reports that its cost is unknown', async () => {
@@ -85,5 +91,13 @@ describe.each(FRAMEWORKS)('a rule that settles by odd values, on %s', (framework
     await until(() => warnings().length > 0, 'the warning');
     expect(warnings()[0]!.message).toContain('settle: got Infinity');
     expect(await taken()).toBe(ESTIMATE);
+  });
+
+  it('settles a rule named like a property of Object.prototype', async () => {
+    const { get, limits } = await start();
+    await get('/proto');
+    const rule = { route: [Texts, 'proto'], rule: '__proto__' } as const;
+    const remaining = async () => (await limits.peek(rule, CLIENT, { cost: 0 })).remaining;
+    await until(async () => (await remaining()) === LIMIT - 3, 'the cost');
   });
 });
