@@ -38,7 +38,7 @@ export interface SharedStore {
   /** A stopwatch in milliseconds, which runs while calls are pending and this process can read their replies. */
   readonly awake: Clock;
   /**
-   * Reports when a server becomes unavailable, when the reason changes, and when it is available again.
+   * Reports when a server becomes unavailable, or is already, when the reason changes, and when it is available again.
    *
    * @returns a function that stops the reports
    */

@@ -1,12 +1,18 @@
 import { describe, expect, it } from '@jest/globals';
+import { Logger } from '@nestjs/common';
 import type { ThrottlerStorage } from '@nestjs/throttler';
 import { Redis } from 'ioredis';
 import { MemoryStore } from '../../lib/index.js';
 import type { Clock } from '../../lib/contracts/clock.js';
+import { RateLimiter } from '../../lib/limiter.js';
+import { RedisStore } from '../../lib/redis.js';
 import { RateLimitThrottlerStorage } from '../../lib/throttler.js';
 import { runScript } from '../docs/run-script.js';
+import { LogLines } from '../support/log-lines.js';
 import { openRedisStore } from '../support/redis-store.js';
+import { startRedisServer } from '../support/redis/redis-server.mjs';
 import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
+import { until } from '../support/redis/until.mjs';
 
 const NOON = Date.UTC(2030, 0, 1, 12);
 
@@ -126,5 +132,31 @@ describe('RateLimitThrottlerStorage', () => {
     expect(() => new RateLimitThrottlerStorage({ algorithm: 'concurrency' as never })).toThrow(
       'algorithm: got "concurrency"; allowed: "sliding-window-log"',
     );
+  });
+
+  it('reports a Redis that was down before it started with a store that others use', async () => {
+    const server = await startRedisServer();
+    const store = await RedisStore.open({ redis: server.url });
+    const limiter = new RateLimiter({ store });
+    limiter.events.on('breaker', () => undefined);
+    await server.stop();
+    await until(async () => {
+      await limiter.peek({ name: 'x', window: '1m', limit: 1 }, 'x');
+      return limiter.events.openCircuits.size > 0;
+    }, 'the breaker to open');
+    const logs = new LogLines();
+    Logger.overrideLogger(logs);
+    const storage = new RateLimitThrottlerStorage({ store, onStoreError: 'deny' });
+    await storage.onApplicationBootstrap();
+    await expect(storage.increment('x', 1000, 1, 0, 'x')).rejects.toThrow(/cannot be checked/);
+    expect(logs.ours()).toEqual([
+      {
+        level: 'warn',
+        message: expect.stringMatching(/^Redis could not decide \(no .+denied with a 503.+UNAVAILABLE/),
+      },
+    ]);
+    Logger.overrideLogger(new Logger());
+    await limiter.close();
+    await storage.onApplicationShutdown();
   });
 });

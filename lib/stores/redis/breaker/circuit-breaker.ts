@@ -57,8 +57,13 @@ export class CircuitBreaker implements Caller {
     return this.circuits.get(server)?.isProbing ?? false;
   }
 
+  /** Reports changes, and first the circuits that are open already: a store may outlive its limiters. */
   watch(listener: (change: StoreChange) => void): () => void {
     this.listeners.add(listener);
+    queueMicrotask(() => {
+      for (const [server, { cause: error }] of this.circuits)
+        if (error !== undefined && this.listeners.has(listener)) listener({ server, error });
+    });
     return () => void this.listeners.delete(listener);
   }
 
