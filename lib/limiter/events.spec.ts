@@ -54,6 +54,17 @@ describe('the servers that fail', () => {
     open(MUTE);
     expect(events.isFlapping(MUTE)).toBe(false);
   });
+
+  it('do not count as flapping while their circuit breaker stays open', () => {
+    for (let turn = 1; turn <= 3; turn += 1) {
+      open(MUTE);
+      if (turn < 3) close(MUTE);
+    }
+    expect(events.isFlapping(MUTE)).toBe(true);
+    jest.advanceTimersByTime(10_000);
+    open(MUTE); // for another reason
+    expect([events.isFlapping(MUTE), failing()]).toEqual([false, [MUTE]]);
+  });
 });
 
 it('an error of a store of the user is the cause of the fault that is emitted', () => {

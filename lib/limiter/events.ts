@@ -154,7 +154,7 @@ export class RateLimitEvents<Context = unknown> {
     return this.servers?.faults(({ fault }) => fault) ?? NO_FAULTS;
   }
 
-  /** Whether the circuit breaker of a server is flapping: it opened three times, each within ten seconds of the last. */
+  /** Whether a circuit breaker opened three times, each within ten seconds, and has opened or closed in the last ten. */
   isFlapping(server: string): boolean {
     return this.servers?.isFlapping(server) === true;
   }

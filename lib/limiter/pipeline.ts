@@ -48,8 +48,8 @@ export class Pipeline {
     events.servers = new ServerStates();
     const heartbeat = { instance: keys.instance, application };
     this.instances = new Instances(shared, keys.shared('instances'), heartbeat, instances, (error) => {
-      // While a circuit breaker is open, a failed heartbeat is not reported again.
-      if (events.openCircuits.size === 0) events.storeFailed(error, 'heartbeat');
+      // While the circuit breaker of its server is open, a failed heartbeat is not reported again.
+      if (!events.openCircuits.has(storeFaultOf(error).server)) events.storeFailed(error, 'heartbeat');
     });
     const fallback = new FallbackLayer(store, {
       onStoreError,

@@ -11,6 +11,7 @@ class ServerState {
   open: StoreFault | undefined;
   private failure: { readonly fault: StoreFault; readonly at: number } | undefined;
   private closedAt = -Infinity;
+  private changedAt = -Infinity;
   private openings = 0;
 
   /**
@@ -22,6 +23,7 @@ class ServerState {
     const wasOpen = this.open !== undefined;
     if (fault && !wasOpen) this.openings = isRecent(this.closedAt) ? this.openings + 1 : 1;
     if (!fault) this.closed();
+    if (wasOpen !== (fault !== undefined)) this.changedAt = performance.now();
     this.open = fault;
     return wasOpen;
   }
@@ -35,9 +37,9 @@ class ServerState {
     this.failure = { fault, at: performance.now() };
   }
 
-  /** Whether its breaker is flapping, and has not been closed for ten seconds since. */
+  /** Whether its breaker is flapping, and has opened or closed in the last ten seconds. */
   get isFlapping(): boolean {
-    return this.openings >= FLAPS && (this.open !== undefined || isRecent(this.closedAt));
+    return this.openings >= FLAPS && isRecent(this.changedAt);
   }
 
   /** Returns why it cannot decide, or could not in the last ten seconds. */

@@ -11,16 +11,15 @@ const FAILURES: readonly WarningCode[] = ['RL_REDIS_ERROR', 'RL_REDIS_UNAVAILABL
 @Injectable()
 export class Warnings {
   private readonly logger = new Logger('RateLimit');
-  private readonly warned = new Map<WarningCode, string>();
-  /** The logged warnings: their code and their object. */
-  private readonly logged = new Set<string>();
+  /** The messages of the logged warnings by their code and their object, the latest last. */
+  private readonly logged = new Map<string, string>();
 
   /** @internal */
   constructor(@Inject(RATE_LIMIT_OPTIONS) private readonly options: RateLimitModuleOptions) {}
 
   /** Messages of the warnings that were logged, by code. */
   get active(): ReadonlyMap<WarningCode, string> {
-    return this.warned;
+    return new Map(Array.from(this.logged, ([entry, text]) => [entry.split(' ')[0] as WarningCode, text]));
   }
 
   /**
@@ -43,9 +42,8 @@ export class Warnings {
   warn(code: WarningCode, message: string, about = '', level: 'warn' | 'error' = 'warn'): void {
     const entry = `${code} ${about}`;
     if (this.logged.has(entry) || this.isOff(code)) return;
-    this.logged.add(entry);
     const text = escaped(message);
-    this.warned.set(code, text);
+    this.logged.set(entry, text);
     this.logger[level](`${text} (${code}, see docs/warnings.md)`);
   }
 
@@ -55,9 +53,7 @@ export class Warnings {
    * @internal
    */
   withdraw(code: WarningCode, about = ''): boolean {
-    const wasLogged = this.logged.delete(`${code} ${about}`);
-    if (![...this.logged].some((entry) => entry.startsWith(`${code} `))) this.warned.delete(code);
-    return wasLogged;
+    return this.logged.delete(`${code} ${about}`);
   }
 
   /**

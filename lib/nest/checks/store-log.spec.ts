@@ -58,7 +58,11 @@ it('an outage is an active warning until all servers decide again, also without 
   report({ server: 'a:1', error: fault('access', 'SET') });
   report({ server: 'b:1', error: fault('connection', 'ECONNREFUSED') });
   report({ server: 'a:1', error: undefined });
-  expect([...warnings.active.keys()]).toEqual(['RL_REDIS_UNAVAILABLE']);
+  report({ server: 'c:1', error: fault('state', 'LOADING') });
+  report({ server: 'c:1', error: undefined });
+  expect([...warnings.active]).toEqual([
+    ['RL_REDIS_UNAVAILABLE', expect.stringContaining('Redis could not decide (Redis: ECONNREFUSED); until')],
+  ]);
   report({ server: 'b:1', error: undefined });
   expect(warnings.active.size).toBe(0);
 });
@@ -91,9 +95,46 @@ it('a server that an application has never seen fail does not decide again: its 
   expect(logs.ours()).toHaveLength(2);
 });
 
+it('a server does not decide again in the log if its outage was not logged', () => {
+  warnings = new Warnings({ warnings: { RL_REDIS_UNAVAILABLE: false } });
+  logStore({ watch: (follow) => ((listener = follow), () => undefined) }, events, () => 'x', warnings);
+  expect(levelsFor([fault('timeout', 'TIMEOUT')])).toEqual([]);
+});
+
 it('each server of a Cluster is logged separately', () => {
   report({ server: 'a:1', error: fault('connection', 'ECONNREFUSED') });
   expect(levelsFor([fault('connection', 'ECONNREFUSED')], 'b:1')).toEqual(['warn', 'log']);
+});
+
+it('what an operator has to fix is logged of a server that decides and fails in turn as well', () => {
+  jest.useFakeTimers();
+  for (let turn = 0; turn < 3; turn += 1) {
+    report({ server: '', error: fault('connection', 'ECONNREFUSED') });
+    report({ server: '', error: undefined });
+  }
+  report({ server: '', error: fault('connection', 'ECONNRESET') });
+  report({ server: '', error: fault('access', 'NOAUTH') });
+  expect(logs.ours().slice(4)).toEqual([
+    { level: 'warn', message: expect.stringContaining('it decides and fails in turn') },
+    { level: 'error', message: expect.stringContaining('Redis could not decide (Redis: NOAUTH); until') },
+  ]);
+  expect(warnings.active.get('RL_REDIS_UNAVAILABLE')).toContain('NOAUTH');
+  report({ server: '', error: undefined });
+  expect(warnings.active.size).toBe(1);
+  jest.advanceTimersByTime(10_000);
+  jest.useRealTimers();
+  expect(warnings.active.size).toBe(0);
+  expect(logs.ours().slice(6)).toEqual([{ level: 'log', message: 'Redis decides again.' }]);
+});
+
+it('an error of a server is logged while another one cannot decide', () => {
+  report({ server: 'a:1', error: fault('connection', 'ECONNREFUSED') });
+  const errorOf = (server: string): StoreFault =>
+    new StoreFault('key', 'WRONGTYPE', `Redis at ${server}: WRONGTYPE`, { server });
+  events.storeFailed(errorOf('a:1'), 'decision');
+  expect(logs.ours()).toHaveLength(1);
+  events.storeFailed(errorOf('b:1'), 'decision');
+  expect(logs.ours()[1]!.message).toContain('Redis could not decide a request (Redis at b:1: WRONGTYPE)');
 });
 
 it('a server that decides and fails in turn is logged once as such, and again after it has decided for a while', () => {
@@ -106,7 +147,7 @@ it('a server that decides and fails in turn is logged once as such, and again af
   }
   jest.advanceTimersByTime(20_000);
   jest.useRealTimers();
-  const again = 'Redis at a:1 decides again.';
+  const again = 'Redis decides again for the keys of a:1.';
   expect(logs.ours().map(({ message }) => message)).toEqual([
     ...[1, 2].flatMap(() => [expect.stringContaining('could not decide'), again]),
     'Redis could not decide (Redis: TIMEOUT; it decides and fails in turn: changes are logged again when it has decided for 10 seconds); until it does, requests are allowed. (RL_REDIS_UNAVAILABLE, see docs/warnings.md)',

@@ -36,10 +36,10 @@ export async function watch(
   options: RateLimitModuleOptions & Parameters<typeof warnOfHeartbeats>[1],
   warnings: Warnings,
 ): Promise<void> {
-  await loadAlgorithms(['gcra']);
   warnOfClocks(store, warnings);
   warnOfHeartbeats(store, options, warnings);
   logStore(store, events, () => describeFallbacks(table.known, options), warnings);
+  await loadAlgorithms(['gcra']);
 }
 
 /**
@@ -59,17 +59,19 @@ export function logStore(
   const outages = new Map<string, Set<string>>();
   const unstable = new Map<string, Timer>();
   store?.watch(({ server, error }: StoreChange) => {
-    if (events.isFlapping(server)) noteFlapping(server, error);
-    else if (error === undefined) noteRecovery(server);
-    else noteOutage(server, faultOf(error, server));
+    const fault = error === undefined ? undefined : faultOf(error, server);
+    const isFlapping = events.isFlapping(server);
+    if (isFlapping) noteFlapping(server, fault);
+    else if (!fault) noteRecovery(server);
+    if (fault && (!isFlapping || needsOperator(fault))) noteOutage(server, fault);
   });
   const noteRecovery = (server: string): void => {
-    // An application that shares connections may have started during the outage, and has logged none.
-    const reasons = outages.get(server);
-    if (!reasons) return;
+    const reasons = [...(outages.get(server) ?? [])];
     outages.delete(server);
-    for (const about of reasons) warnings.withdraw('RL_REDIS_UNAVAILABLE', about);
-    logger.log(`${nameOf(server)} decides again.`);
+    const logged = reasons.filter((about) => warnings.withdraw('RL_REDIS_UNAVAILABLE', about));
+    if (logged.length === 0) return;
+    // In a Cluster, another server may have taken over its keys.
+    logger.log(server === '' ? 'Redis decides again.' : `Redis decides again for the keys of ${server}.`);
   };
   const noteOutage = (server: string, fault: StoreFault): void => {
     unstable.get(server)?.stop();
@@ -84,18 +86,18 @@ export function logStore(
     warnings.warn('RL_REDIS_UNAVAILABLE', message, about, level);
   };
   /** One line for a flapping breaker until the server has decided for a while. */
-  const noteFlapping = (server: string, error: unknown): void => {
+  const noteFlapping = (server: string, fault: StoreFault | undefined): void => {
     const known = unstable.get(server);
     known?.stop();
-    if (!known) warn(server, FLAPS, `${faultOf(error, server).message}; ${FLAPS}`, 'warn');
+    if (!known && fault) warn(server, FLAPS, `${fault.message}; ${FLAPS}`, 'warn');
     const recover = (): void => {
       unstable.delete(server);
       noteRecovery(server);
     };
-    unstable.set(server, error === undefined ? after(STABLE_MS, recover) : NO_TIMER);
+    unstable.set(server, fault ? NO_TIMER : after(STABLE_MS, recover));
   };
   events.on('storeError', ({ error, call }) => {
-    if (events.openCircuits.size > 0) return;
+    if (events.openCircuits.has(error.server)) return;
     const fault = faultOf(error, '');
     const kind = kindOf(fault, call);
     if (reported.has(kind)) return;

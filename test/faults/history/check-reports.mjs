@@ -12,7 +12,7 @@
 /** How long health stays degraded after a failed decision. */
 const DEGRADED_FOR_MS = 10_000;
 
-const RECOVERY = /^Redis(?: at (\S+))? decides again\.$/;
+const RECOVERY = /^Redis decides again(?: for the keys of (\S+))?\.$/;
 const OUTAGE = /^Redis could not decide \(.+; ?.*until it does/;
 const ONCE = /this kind of error is logged once\.$/;
 const FLAPS = /decides and fails in turn/;
