@@ -7,15 +7,23 @@ import '../algorithms/registry.js';
 
 const SECOND = 1000;
 
-/** A leaky bucket that one request leaves per second. */
-function queue() {
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+/**
+ * A leaky bucket that one request leaves per second.
+ *
+ * @param reply what each refund waits for
+ */
+function queue(reply?: () => Promise<unknown>) {
   let now = 1_700_000_040_000;
   const clock = () => now;
   const store = new MemoryStore({ clock });
   const calls: number[] = [];
-  const abandoned = new AbandonedRequests((adjustments) => {
+  const abandoned = new AbandonedRequests(async (adjustments) => {
     calls.push(adjustments.length);
-    return store.adjust(adjustments);
+    const adjusted = store.adjust(adjustments);
+    await reply?.();
+    return adjusted;
   }, clock);
   const { algorithm, parameters } = compileRule({ algorithm: 'leaky-bucket', limit: 1, window: '1s' });
   const hitOf = (key: string, cost = 1): Hit => ({ key, algorithm, parameters, cost });
@@ -113,5 +121,22 @@ describe('requests that are abandoned', () => {
     calls.splice(0);
     for (let nth = 0; nth < 3; nth++) for (const refund of join(1)) await abandoned.refund([refund]);
     expect(calls).toEqual([1, 10, 1, 10, 1, 10]);
+  });
+
+  it('are not sent again and again if two leave at a time behind a request that waits', async () => {
+    let replies = 0;
+    const { abandoned, join, calls } = queue(async () => {
+      if ((replies += 1) > 1000) throw new Error('endless');
+      for (let nth = 0; nth < 4; nth++) await turn();
+    });
+    const refunds = join(40);
+    join(1);
+    await Promise.all(refunds.map((refund) => abandoned.refund([refund])));
+    calls.splice(0);
+    const [first, last] = join(2);
+    const leaving = abandoned.refund([last!]);
+    await turn();
+    await Promise.all([leaving, abandoned.refund([first!])]);
+    expect(calls.length).toBeLessThan(10);
   });
 });

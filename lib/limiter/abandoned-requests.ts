@@ -78,7 +78,8 @@ export class AbandonedRequests {
     const before: Abandoned[] = [];
     for (const each of this.kept) {
       if (each.refund.key !== refund.key || each.refund.source !== refund.source) continue;
-      if (each.isSent) each.isDue = true;
+      // Without a refund, two tries would repeat each other forever.
+      if (each.isSent) each.isDue ||= endsAt < Infinity;
       else if (each.endsAt <= now) this.kept.delete(each);
       else if (each.endsAt < endsAt) before.push(each);
     }
