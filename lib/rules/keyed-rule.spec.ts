@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from '@jest/globals';
 import { compileRule } from './compile-rule.js';
 import { KeyedRule, CacheLimit } from './keyed-rule.js';
@@ -67,6 +69,21 @@ describe('KeyedRule', () => {
 });
 
 describe('CacheLimit', () => {
+  it('keeps no rule in memory that a live change has replaced', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const keys = new Keys('rl:', () => 0);
+    const replaced = Array.from({ length: 100 }, () => {
+      const rule = keys.keyed(compileRule(RULE));
+      rule.hits('first');
+      rule.hits('second');
+      return new WeakRef(rule);
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    collect();
+    expect(replaced.filter((rule) => rule.deref()).length).toBeLessThan(10);
+  });
+
   it('limits the cached hits of all rules together, and clears all caches at the limit', () => {
     const cacheLimit = new CacheLimit(3);
     let built = 0;

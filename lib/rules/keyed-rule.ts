@@ -10,6 +10,7 @@ export class KeyedRule {
   private known: Map<Subject, readonly RuleHit[]> | undefined;
   /** Whether hits were built before: a rule created for one request caches nothing. */
   private isUsed = false;
+  private ref: WeakRef<Caching> | undefined;
 
   /**
    * @param hitsOf builds the hits with the costs of the rules; they keep no reference to a string of the request
@@ -45,7 +46,7 @@ export class KeyedRule {
   private remember(hits: readonly RuleHit[], cacheLimit: CacheLimit): void {
     const { subject, key } = hits[0]!;
     if (typeof subject !== 'string') return;
-    cacheLimit.add(this, BYTES + hits.length * (HIT_BYTES + key.length));
+    cacheLimit.add((this.ref ??= new WeakRef(this)), BYTES + hits.length * (HIT_BYTES + key.length));
     this.known ??= new Map();
     this.known.set(subject, hits);
   }
@@ -67,7 +68,8 @@ interface Caching {
 
 /** Limits what all rules cache together, hits and compiled rules: when the limit is reached, all caches are cleared. */
 export class CacheLimit {
-  private readonly caches = new Set<Caching>();
+  /** Weak, since a rule that a live change has replaced is used no more. */
+  private readonly caches = new Set<WeakRef<Caching>>();
   private held = 0;
   private bytes = 0;
 
@@ -81,9 +83,9 @@ export class CacheLimit {
   ) {}
 
   /** Counts one more entry of a cache. */
-  add(cache: Caching, bytes: number): void {
+  add(cache: WeakRef<Caching>, bytes: number): void {
     if (this.held >= this.most || this.bytes + bytes > this.mostBytes) {
-      for (const each of this.caches) each.forget();
+      for (const each of this.caches) each.deref()?.forget();
       this.caches.clear();
       this.held = 0;
       this.bytes = 0;

@@ -24,6 +24,7 @@ const VARIANT_BYTES = 2000;
 export class VariedRule extends EffectiveRule implements Varied {
   /** The rules of plans, exceptions and values that requests have used. */
   private variants: Map<unknown, KeyedRule> | undefined;
+  private ref: WeakRef<this> | undefined;
 
   /** @throws RateLimitConfigError if the rule or one of its plans is invalid, or the subject of an exception */
   constructor(...given: ConstructorParameters<typeof EffectiveRule>) {
@@ -83,7 +84,7 @@ export class VariedRule extends EffectiveRule implements Varied {
     const fields = resolvedFields(this.fields, resolved, path);
     const compiled = compileFields('limit' in resolved ? { ...fields, cost: 0 } : fields, path);
     const keyed = this.keyed({ ...compiled, resolved }, fields, exception);
-    this.place.cacheLimit.add(this, VARIANT_BYTES);
+    this.place.cacheLimit.add((this.ref ??= new WeakRef(this)), VARIANT_BYTES);
     this.variants ??= new Map();
     this.variants.set(key, keyed);
     return keyed;
