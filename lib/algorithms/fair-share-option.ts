@@ -1,5 +1,5 @@
 import { isFields } from '../contracts/fields.js';
-import type { OptionCheck } from '../contracts/options.js';
+import { integer, type OptionCheck } from '../contracts/options.js';
 
 /** Fair shares: the limit applies to all subjects of the rule together, and each is guaranteed a part of it. */
 export interface FairShare {
@@ -17,22 +17,17 @@ export interface FairShare {
 }
 
 const MOST_NAMES = 1000;
-const MOST = 1000;
-
-const isWeight = (value: unknown): boolean =>
-  Number.isInteger(value) && (value as number) >= 1 && (value as number) <= MOST;
-
-const areWeights = (value: unknown): boolean =>
-  isFields(value) && Object.keys(value).length <= MOST_NAMES && Object.values(value).every(isWeight);
+const WEIGHT = integer(1, 1000);
 
 const FIELDS: Readonly<Record<string, (value: unknown) => boolean>> = {
-  weights: areWeights,
-  weight: isWeight,
+  weights: (value) =>
+    isFields(value) && Object.keys(value).length <= MOST_NAMES && Object.values(value).every(WEIGHT.accepts),
+  weight: WEIGHT.accepts,
 };
 
 /** The check of the option `share`. */
 export const fairShareOption: OptionCheck = {
-  allowed: `{ weights: { name: an integer from 1 to ${MOST} }, weight: an integer from 1 to ${MOST} }, each optional, with at most ${MOST_NAMES} names`,
+  allowed: `{ weights: { name: ${WEIGHT.allowed} }, weight: ${WEIGHT.allowed} }, each optional, with at most ${MOST_NAMES} names`,
   accepts: (value) =>
     isFields(value) &&
     Object.entries(value).every(

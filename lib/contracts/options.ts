@@ -19,11 +19,7 @@ export interface OptionCheck {
 export type OptionChecks = Readonly<Record<string, OptionCheck>>;
 
 /** An integer from 1, which may be given as a string of digits. */
-export const FROM_ONE: OptionCheck = {
-  allowed: 'an integer from 1',
-  accepts: (value) => Number.isSafeInteger(value) && (value as number) >= 1,
-  read: readCount,
-};
+export const FROM_ONE = integer(1);
 
 /** A time in milliseconds, which may be given as a string of digits. */
 export const MILLISECONDS: OptionCheck = { ...FROM_ONE, allowed: `${FROM_ONE.allowed}, in milliseconds` };
@@ -47,6 +43,16 @@ export const CLOCK = callable('that returns milliseconds since the epoch');
 /** A function. `what` describes its purpose for error messages. */
 export function callable(of: string): OptionCheck {
   return { allowed: `a function ${of}`, accepts: (value) => typeof value === 'function' };
+}
+
+/** A text of this form. */
+export function matching(pattern: RegExp, allowed: string): OptionCheck {
+  return { allowed, accepts: (value) => typeof value === 'string' && pattern.test(value) };
+}
+
+/** A list of values that are accepted. */
+export function listOf(items: string, accepts: OptionCheck['accepts']): OptionCheck {
+  return { allowed: `a list of ${items}`, accepts: (value) => Array.isArray(value) && value.every(accepts) };
 }
 
 /** Converts values that were given as text: a count may be a string of digits. */
@@ -123,9 +129,9 @@ export function readOptions<Options extends object>(
 }
 
 /** Checks an integer from `least` to `most`, which may also be given as a string of digits. */
-export function integer(least: number, most: number): OptionCheck {
+export function integer(least: number, most = Number.MAX_SAFE_INTEGER): OptionCheck {
   return {
-    allowed: `an integer from ${least} to ${most}`,
+    allowed: `an integer from ${least}${most === Number.MAX_SAFE_INTEGER ? '' : ` to ${most}`}`,
     accepts: (value) => Number.isInteger(value) && (value as number) >= least && (value as number) <= most,
     read: readCount,
   };

@@ -1,5 +1,5 @@
 import type { CanActivate, FactoryProvider, ModuleMetadata, Type } from '@nestjs/common';
-import { callable, FLAG, type OptionCheck } from '../contracts/options.js';
+import { callable, FLAG, listOf, matching, type OptionCheck } from '../contracts/options.js';
 import { isFields } from '../contracts/fields.js';
 
 /** A button of the application on the page. */
@@ -96,23 +96,14 @@ export const DASHBOARD_OPTION_CHECKS = {
   readOnly: FLAG,
   explain: FLAG,
   author: callable('of the request that returns a text'),
-  actions: {
-    allowed: "a list of { id: 'traffic', label: 'Send traffic', run: () => … }",
-    accepts: (value) => Array.isArray(value) && value.every(isAction),
-  },
+  actions: listOf("{ id: 'traffic', label: 'Send traffic', run: () => … }", isAction),
 } satisfies Record<keyof RateLimitDashboardOptions, OptionCheck>;
 
-const GUARDS: OptionCheck = {
-  allowed: 'a list of guards: classes, or objects with the method canActivate',
-  accepts: (value) => Array.isArray(value) && value.every(isGuard),
-};
+const GUARDS = listOf('guards: classes, or objects with the method canActivate', isGuard);
 
 /** The checks of what Nest needs before a factory runs. */
 export const DASHBOARD_EXTRA_CHECKS = {
-  path: {
-    allowed: "a path such as '/rate-limits'",
-    accepts: (value) => typeof value === 'string' && /^\/?[\w.~-]+(\/[\w.~-]+)*\/?$/.test(value),
-  },
+  path: matching(/^\/?[\w.~-]+(\/[\w.~-]+)*\/?$/, "a path such as '/rate-limits'"),
   guards: GUARDS,
   unmaskGuards: GUARDS,
   imports: { allowed: 'a list of modules', accepts: Array.isArray },

@@ -11,6 +11,7 @@ import {
   converted,
   durationOption,
   FLAG,
+  listOf,
   readCount,
   readOptions,
   rejection,
@@ -129,10 +130,7 @@ export const WAIT_OPTIONS = {
 /** The checks of the options of `refund`. */
 export const REFUND_OPTIONS = {
   onlyLast: FLAG,
-  rules: {
-    allowed: 'a list of names of rules',
-    accepts: (value) => Array.isArray(value) && value.every((name) => typeof name === 'string'),
-  },
+  rules: listOf('names of rules', (name) => typeof name === 'string'),
 } satisfies Record<keyof RefundOptions, OptionCheck>;
 
 /**

@@ -1,6 +1,6 @@
 import { toMicroseconds } from '../contracts/clock.js';
 import type { BaseStore } from '../contracts/base-store.js';
-import { FLAG, FROM_ONE, type OptionCheck } from '../contracts/options.js';
+import { FLAG, FROM_ONE, matching, type OptionCheck } from '../contracts/options.js';
 import type { Duration } from '../contracts/duration.js';
 import { isFields } from '../contracts/fields.js';
 import type { CostByRule, HitWait, RuleHit } from '../rules/compiled-rule.js';
@@ -142,10 +142,7 @@ const STORE: OptionCheck = {
 };
 
 /** The check of the name of an application. */
-export const APPLICATION: OptionCheck = {
-  allowed: '1 to 100 printable ASCII characters',
-  accepts: (value) => typeof value === 'string' && /^[\x20-\x7e]{1,100}$/.test(value),
-};
+export const APPLICATION = matching(/^[\x20-\x7e]{1,100}$/, '1 to 100 printable ASCII characters');
 
 /** The checks of the options of a `RateLimiter`. */
 export const LIMITER_OPTIONS = {

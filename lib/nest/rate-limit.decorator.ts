@@ -1,6 +1,7 @@
 import { applyDecorators, UseFilters, type Type } from '@nestjs/common';
 import type { AlgorithmName } from '../algorithms/registry.js';
 import { isFields } from '../contracts/fields.js';
+import { matching } from '../contracts/options.js';
 import { problemOf, rejectConfig, rejectValue } from '../contracts/rate-limit-config.error.js';
 import { shown } from '../contracts/shown.js';
 import { durationFix, parseDuration } from '../contracts/duration.js';
@@ -219,10 +220,7 @@ function append(decorator: string, key: symbol, ...values: unknown[]): ClassDeco
 export const ID = Symbol.for('nestjs-redis-rate-limit:id');
 
 /** Allowed values of an id. */
-export const ID_OPTION = {
-  allowed: '1 to 128 printable ASCII characters',
-  accepts: (value: unknown): boolean => typeof value === 'string' && /^[\x20-\x7e]{1,128}$/.test(value),
-};
+export const ID_OPTION = matching(/^[\x20-\x7e]{1,128}$/, '1 to 128 printable ASCII characters');
 
 /**
  * Names the counters of a handler, or of the handlers of a class: on a class, `orders` stands for `orders.list` and

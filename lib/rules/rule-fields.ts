@@ -3,6 +3,7 @@ import { ALGORITHM_NAMES, algorithmsWith, type AnyDefinition, knownAlgorithm } f
 import {
   durationOption,
   integer,
+  matching,
   rejection,
   unknownOption,
   type OptionCheck,
@@ -46,10 +47,7 @@ export const RULE_FIELDS = {
     },
   },
   cost: COUNT,
-  unit: {
-    allowed: 'a word of 1 to 32 letters, digits and hyphens',
-    accepts: (value) => typeof value === 'string' && /^[a-z][a-z\d-]{0,31}$/i.test(value),
-  },
+  unit: matching(/^[a-z][a-z\d-]{0,31}$/i, 'a word of 1 to 32 letters, digits and hyphens'),
   block: {
     ...durationOption,
     allowed: `${durationOption.allowed}; or "manual"`,

@@ -1,11 +1,9 @@
-import { type OptionCheck, readOptions } from '../contracts/options.js';
+import { matching, type OptionCheck, readOptions } from '../contracts/options.js';
 import type { Duration } from '../contracts/duration.js';
 import { entryOf } from '../contracts/entry-of.js';
 import type { Rule } from '../rules/rule.js';
 
 const LONGEST_MS = 366 * 86_400_000;
-
-const NAME = /^[\x20-\x7e]{1,64}$/;
 
 /** What `increment` may be given. The storage of throttler accepts any value, and some never limit. */
 const THROTTLER_ARGUMENTS = {
@@ -27,8 +25,7 @@ const THROTTLER_ARGUMENTS = {
     fix: (value) => (value === Infinity ? `the longest block is ${LONGEST_MS}` : undefined),
   },
   throttlerName: {
-    allowed: '1 to 64 printable ASCII characters, such as "default"',
-    accepts: (value) => typeof value === 'string' && NAME.test(value),
+    ...matching(/^[\x20-\x7e]{1,64}$/, '1 to 64 printable ASCII characters, such as "default"'),
     isRequired: true,
   },
 } satisfies Record<string, OptionCheck>;

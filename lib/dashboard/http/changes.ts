@@ -8,7 +8,13 @@ import {
 } from '@nestjs/common';
 import type { Duration } from '../../contracts/duration.js';
 import { isFields } from '../../contracts/fields.js';
-import { AUTHORSHIP, durationOption, readOptions, type OptionCheck } from '../../contracts/options.js';
+import {
+  AUTHORSHIP,
+  durationOption,
+  matching,
+  readOptions,
+  type OptionCheck,
+} from '../../contracts/options.js';
 import { escaped } from '../../contracts/shown.js';
 import { RateLimitStoreError } from '../../limiter/rate-limit-store.error.js';
 import { UNSET_OPTIONS, type LiveRuleFields } from '../../live/change-options.js';
@@ -40,11 +46,7 @@ interface Given {
 
 type Checks = Readonly<Partial<Record<keyof Given, OptionCheck>>>;
 
-const TEXT: OptionCheck = {
-  allowed: 'a text that is not empty',
-  accepts: (value) => typeof value === 'string' && value !== '',
-  isRequired: true,
-};
+const TEXT: OptionCheck = { ...matching(/./s, 'a text that is not empty'), isRequired: true };
 const FIELDS: OptionCheck = {
   allowed: 'an object with fields of a rule',
   accepts: isFields,

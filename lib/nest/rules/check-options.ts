@@ -5,6 +5,7 @@ import {
   FLAG,
   FROM_ONE,
   hasFlags,
+  listOf,
   MILLISECONDS,
   readFields,
   rejection,
@@ -114,11 +115,7 @@ const CHECKS: Readonly<Record<keyof RateLimitModuleOptions, OptionCheck>> = {
     allowed: '"nest", or a function of the decision and the ExecutionContext',
     accepts: (value) => value === 'nest' || typeof value === 'function',
   },
-  transports: {
-    allowed: `a list of ${quoted(TRANSPORT_NAMES)}`,
-    accepts: (value) =>
-      Array.isArray(value) && value.every((each) => TRANSPORT_NAMES.includes(each as TransportName)),
-  },
+  transports: listOf(quoted(TRANSPORT_NAMES), (each) => TRANSPORT_NAMES.includes(each as TransportName)),
   onDeniedEvent: oneOf('drop', 'throw'),
   prefix: PREFIX,
   application: APPLICATION,

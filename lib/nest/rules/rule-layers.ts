@@ -1,7 +1,7 @@
 import { parseDuration } from '../../contracts/duration.js';
 import { entryOf } from '../../contracts/entry-of.js';
 import { isFields } from '../../contracts/fields.js';
-import { readFields, type OptionCheck } from '../../contracts/options.js';
+import { callable, readFields, type OptionCheck } from '../../contracts/options.js';
 import { checksOf, algorithmOf, fieldsOf, integer, oneOf, RULE_FIELDS } from '../../rules/rule-fields.js';
 import { isAllowList } from '../../http/client-ip.js';
 import { BY, countBySameSubject } from './by.js';
@@ -58,23 +58,10 @@ export interface LayeredRule {
 }
 
 /** The fields that a rule with a complete limit inherits. */
-const INHERITED: readonly string[] = [
-  'name',
-  'cost',
-  'unit',
-  'by',
-  'scope',
-  'onMissingSubject',
-  'count',
-  'settle',
-  'onError',
-  'skipIf',
-  'allowList',
-  'ipv6Prefix',
-  'mode',
-  'per',
-  'onStoreError',
-];
+const INHERITED: readonly string[] =
+  'name cost unit by scope onMissingSubject count settle onError skipIf allowList ipv6Prefix mode per onStoreError'.split(
+    ' ',
+  );
 
 /** A rule without its limit: its window, algorithm, the algorithm's options, block and trial limit. */
 export function withoutLimit(rule: RuleFields): RuleFields {
@@ -105,7 +92,7 @@ export const ROUTE_FIELDS: Readonly<Record<string, OptionCheck>> = {
   scope: oneOf('route', 'shared'),
   onMissingSubject: oneOf('ip', 'skip', 'deny'),
   count: orFunction(oneOf('all', 'failures', 'successes'), 'the result'),
-  settle: { allowed: 'a function of what the handler returned', accepts: isFunction },
+  settle: callable('of what the handler returned'),
   onError: oneOf('keep', 'refund'),
   plans: {
     allowed: 'an object of fields by plan, such as { free: { limit: 10 }, pro: { limit: 100 } }',
@@ -114,11 +101,8 @@ export const ROUTE_FIELDS: Readonly<Record<string, OptionCheck>> = {
       Object.keys(value).every((name) => name !== '') &&
       Object.values(value).every(isFields),
   },
-  plan: {
-    allowed: 'a function of the ExecutionContext that returns the name of a plan',
-    accepts: isFunction,
-  },
-  skipIf: { allowed: 'a function of the ExecutionContext', accepts: isFunction },
+  plan: callable('of the ExecutionContext that returns the name of a plan'),
+  skipIf: callable('of the ExecutionContext'),
   allowList: {
     allowed: 'a list of IPs and CIDR ranges, such as ["10.0.0.0/8", "::1"]',
     accepts: isAllowList,
