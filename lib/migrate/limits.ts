@@ -1,6 +1,7 @@
 import { relative } from 'node:path';
 import type * as TsMorph from 'ts-morph';
-import { classesIn, millisecondsIn, textOf, type Source } from './source.js';
+import { parseDuration } from '../contracts/duration.js';
+import { classesIn, textOf, type Source } from './source.js';
 import { valuesOf } from './rules.js';
 import {
   UNKNOWN,
@@ -229,8 +230,9 @@ function limitIn(source: Source, values: Values | undefined, window: string): Li
   if (!values) return { limit: UNKNOWN, window: UNKNOWN };
   const read = (name: string): number | string => {
     const value = source.valueOf(values.get(name));
-    const milliseconds = typeof value === 'string' ? millisecondsIn(value) : value;
-    return typeof milliseconds === 'number' ? milliseconds : UNKNOWN;
+    if (typeof value === 'number') return value;
+    const duration = parseDuration(value);
+    return duration === undefined ? UNKNOWN : duration / 1000;
   };
   return {
     ...(values.has('limit') && { limit: read('limit') }),
