@@ -27,7 +27,7 @@ describe('the HTML report', () => {
   it('shows text of the log as text', () => {
     expect(html).not.toMatch(/<script|\p{Cf}/u);
     expect(
-      html.match(/&lt;script&gt;alert\(&quot;x&quot;\)&lt;\/script&gt;\\u202e&amp;\\u0007/g)!.length,
+      html.match(/&#60;script&#62;alert\(&#34;x&#34;\)&#60;\/script&#62;\\u202e&#38;\\u0007/g)!.length,
     ).toBe(7);
   });
 

@@ -192,12 +192,5 @@ function paragraph(line: string): string {
 
 /** Returns text as HTML. */
 function text(value: string, longest?: number): string {
-  const entities: Readonly<Record<string, string>> = {
-    '&': '&amp;',
-    '<': '&lt;',
-    '>': '&gt;',
-    '"': '&quot;',
-    "'": '&#39;',
-  };
-  return printable(value, longest).replace(/[&<>"']/g, (character) => entities[character]!);
+  return printable(value, longest).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
