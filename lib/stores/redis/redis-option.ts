@@ -1,40 +1,31 @@
 import { shown, withoutPassword } from '../../contracts/shown.js';
 import { isIPv6 } from 'node:net';
 import { type RedisConnectionOptions, closestRedisOption, isRedisOption } from './redis-option-names.js';
-import { FROM_ONE, integer, type OptionCheck } from '../../contracts/options.js';
+import { integer, type OptionCheck } from '../../contracts/options.js';
 import { problem } from '../../contracts/rate-limit-config.error.js';
 
 const REDIS_ALLOWED =
   'a redis:// or rediss:// URL, ioredis options as an object, or an ioredis client or Cluster';
 
 /** Returns what is wrong with the URL of a Redis server. */
-function urlProblems(given: string): string[] {
-  if (given === '') {
-    return [
-      'redis: got an empty string; write a redis:// or rediss:// URL, or leave `redis` undefined to count in the memory of each process',
-    ];
-  }
+function urlProblem(given: string): string | undefined {
+  if (given === '')
+    return 'redis: got an empty string; write a redis:// or rediss:// URL, or leave `redis` undefined to count in the memory of each process';
   const got = `redis: got ${JSON.stringify(withoutPassword(given))}`;
-  if (!/^\w[\w+.-]*:\/\//.test(given) && /^[\w.-]+(:\d+)?(\/\d*)?$/.test(given)) {
-    return [`${got}, which has no scheme; write "redis://${given}"`];
-  }
-  if (given.startsWith('/')) return [`${got}; write redis: { path: ${shown(given)} }`];
+  if (!/^\w[\w+.-]*:\/\//.test(given) && /^[\w.-]+(:\d+)?(\/\d*)?$/.test(given))
+    return `${got}, which has no scheme; write "redis://${given}"`;
+  if (given.startsWith('/')) return `${got}; write redis: { path: ${shown(given)} }`;
   const [scheme] = /^rediss?:\/\//.exec(given) ?? [];
-  if (scheme === undefined) return [`${got}; allowed: ${REDIS_ALLOWED}`];
-  if (!URL.canParse(given)) {
-    return [
-      `${got}, which is not a URL; write "${scheme}user:password@host:6379", with a number as the port and the password encoded by encodeURIComponent`,
-    ];
-  }
+  if (scheme === undefined) return `${got}; allowed: ${REDIS_ALLOWED}`;
+  if (!URL.canParse(given))
+    return `${got}, which is not a URL; write "${scheme}user:password@host:6379", with a number as the port and the password encoded by encodeURIComponent`;
   const { hostname, pathname, searchParams } = new URL(given);
-  if (hostname === '' || /^(undefined|null|nan)$/i.test(hostname)) {
-    return [`${got}, which names no host; write "${scheme}host:6379"`];
-  }
-  if (!/^\/?\d*$/.test(pathname)) {
-    return [`${got}, whose path is not the number of a database; write "${scheme}host:6379/0"`];
-  }
+  if (hostname === '' || /^(undefined|null|nan)$/i.test(hostname))
+    return `${got}, which names no host; write "${scheme}host:6379"`;
+  if (!/^\/?\d*$/.test(pathname))
+    return `${got}, whose path is not the number of a database; write "${scheme}host:6379/0"`;
   const db = searchParams.get('db');
-  return db === null || /^\d+$/.test(db) ? [] : [`${got}, whose \`db\` is not the number of a database`];
+  return db === null || /^\d+$/.test(db) ? undefined : `${got}, whose \`db\` is not the number of a database`;
 }
 
 /** The parts of an address in ioredis options: with other values, ioredis would connect to localhost:6379, or not at all. */
@@ -45,11 +36,7 @@ const ADDRESS = {
   },
   port: integer(1, 65_535),
   path: { allowed: 'the path of a unix socket', accepts: (socket) => !String(socket).includes('://') },
-  db: {
-    ...FROM_ONE,
-    allowed: 'an integer from 0',
-    accepts: (db) => Number.isInteger(db) && (db as number) >= 0,
-  },
+  db: integer(0),
 } satisfies Record<string, OptionCheck>;
 
 function addressProblems(path: string, options: RedisConnectionOptions): string[] {
@@ -64,25 +51,23 @@ function addressProblems(path: string, options: RedisConnectionOptions): string[
     ...(options.sentinels ?? []).flatMap(({ host }, at) =>
       partProblems(`${path}.sentinels[${at}]`, 'host', host),
     ),
-    ...sentinelProblems(path, options),
+    ...[sentinelProblem(path, options) ?? []].flat(),
   ];
 }
 
 /** Returns what is wrong with options for Sentinel, with which ioredis would fail when it connects. */
-function sentinelProblems(path: string, { sentinels, name, host, port }: RedisConnectionOptions): string[] {
-  if (!sentinels) return [];
-  const isBeside = host !== undefined || port !== undefined;
-  if (sentinels.length === 0 && isBeside) {
-    return [`${path}.sentinels: got []; allowed: at least one, or leave it out`];
-  }
-  if (sentinels.length === 0 || (typeof name === 'string' && name !== '')) return [];
+function sentinelProblem(path: string, options: RedisConnectionOptions): string | undefined {
+  const { sentinels, name, host, port } = options;
+  if (sentinels?.length === 0 && (host !== undefined || port !== undefined))
+    return `${path}.sentinels: got []; allowed: at least one, or leave it out`;
+  if (!sentinels?.length || (typeof name === 'string' && name !== '')) return undefined;
   const given = name === undefined ? 'missing' : `got ${shown(name)}`;
-  return [`${path}.name: ${given}; allowed: the name of the master that the Sentinels monitor`];
+  return `${path}.name: ${given}; allowed: the name of the master that the Sentinels monitor`;
 }
 
 function fixOf(given: unknown, allowed: string): string {
   if (typeof given !== 'string') return `allowed: ${allowed}`;
-  if (urlProblems(given).length === 0) return `write redis: ${shown(given)}`;
+  if (urlProblem(given) === undefined) return `write redis: ${shown(given)}`;
   const [, host, port] = /^([\w.-]+):(\d+)$/.exec(given) ?? [];
   return host === undefined ? `allowed: ${allowed}` : `write redis: { host: "${host}", port: ${port} }`;
 }
@@ -109,44 +94,27 @@ const IOREDIS_METHODS = ['duplicate', 'defineCommand', 'disconnect'];
 const CLUSTER_NAMES = ['nodes', 'startupNodes', 'rootNodes', 'redisOptions', 'clusterRetryStrategy'];
 
 /** The keys under which other libraries take a client or its options. */
-const WRAPPERS = [
-  'client',
-  'redis',
-  'config',
-  'connection',
-  'options',
-  'instance',
-  'redisInstance',
-  'cluster',
-];
+const WRAPPERS: readonly string[] =
+  'client redis config connection options instance redisInstance cluster'.split(' ');
 
-/** Returns the problem of the option `redis` that is visible without a connection. The text contains no password. */
-function redisProblems(value: unknown): string[] {
-  if (typeof value === 'string') return urlProblems(value);
-  if (isClientClass(value)) {
-    return [
-      `redis: got the class ${value.name}; write redis: new ${value.name}(…), or the URL: redis: "redis://host:6379"`,
-    ];
-  }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    const fix = Array.isArray(value)
-      ? 'for a Cluster write redis: new Cluster(nodes), with Cluster of ioredis'
-      : undefined;
-    return [problem('redis', value, REDIS_ALLOWED, fix)];
-  }
-  if (value instanceof URL) return [problem('redis', value, REDIS_ALLOWED, 'write its `href`')];
-  if (value instanceof Promise) {
-    return [problem('redis', value, REDIS_ALLOWED, 'await it in useFactory, which may be asynchronous')];
-  }
+/** Returns what is wrong with the option `redis` and is visible without a connection. The text contains no password. */
+function redisProblems(value: unknown): Problems {
+  if (typeof value === 'string') return urlProblem(value);
+  if (isClientClass(value))
+    return `redis: got the class ${value.name}; write redis: new ${value.name}(…), or the URL: redis: "redis://host:6379"`;
+  const wrong = (fix?: string): string => problem('redis', value, REDIS_ALLOWED, fix);
+  if (Array.isArray(value))
+    return wrong('for a Cluster write redis: new Cluster(nodes), with Cluster of ioredis');
+  if (typeof value !== 'object' || value === null) return wrong();
+  if (value instanceof URL) return wrong('write its `href`');
+  if (value instanceof Promise) return wrong('await it in useFactory, which may be asynchronous');
   if (isUserClient(value)) return clientProblems(value);
-  if (has(value, CLIENT_METHODS, 'some')) {
-    const name = value.constructor?.name || 'Object';
-    return [
-      `redis: got a client that is not made by ioredis (${name}); allowed: ${REDIS_ALLOWED}. Write its URL: redis: "redis://host:6379".`,
-    ];
-  }
-  return optionsProblems(value as Record<string, unknown>);
+  if (!has(value, CLIENT_METHODS, 'some')) return optionsProblems(value as Record<string, unknown>);
+  const name = value.constructor?.name || 'Object';
+  return `redis: got a client that is not made by ioredis (${name}); allowed: ${REDIS_ALLOWED}. Write its URL: redis: "redis://host:6379".`;
 }
+
+type Problems = string | readonly string[] | undefined;
 
 function isClientClass(value: unknown): value is { readonly name: string } {
   if (typeof value !== 'function') return false;
@@ -162,8 +130,8 @@ export function isUserClient(redis: object): redis is UserRedisClient {
 /** The values that the option `redis` accepts. */
 export const REDIS: OptionCheck = {
   allowed: REDIS_ALLOWED,
-  accepts: (value) => redisProblems(value).length === 0,
-  problems: redisProblems,
+  accepts: (value) => [redisProblems(value) ?? []].flat().length === 0,
+  problems: (value) => [redisProblems(value) ?? []].flat(),
 };
 
 function has(value: object, methods: readonly string[], which: 'some' | 'every'): boolean {
@@ -171,32 +139,24 @@ function has(value: object, methods: readonly string[], which: 'some' | 'every')
 }
 
 /** Values that ioredis would interpret as another address. */
-function clientProblems({ isCluster, options = {} }: UserRedisClient): string[] {
+function clientProblems({ isCluster, options = {} }: UserRedisClient): Problems {
   if (!isCluster) return addressProblems('redis.options', options);
   const { redisOptions }: { redisOptions?: RedisConnectionOptions } = options;
-  if (!redisOptions?.db || String(redisOptions.db) === '0') return [];
-  return [
-    `redis.options.redisOptions.db: got ${shown(redisOptions.db)}; a Redis Cluster has only database 0`,
-  ];
+  if (!redisOptions?.db || String(redisOptions.db) === '0') return undefined;
+  return `redis.options.redisOptions.db: got ${shown(redisOptions.db)}; a Redis Cluster has only database 0`;
 }
 
-function optionsProblems(options: Record<string, unknown>): string[] {
+function optionsProblems(options: Record<string, unknown>): Problems {
   const { url, socket } = options;
-  if (typeof url === 'string') {
-    return [`redis.url: no option of ioredis; write redis: ${shown(url)} instead of redis: { url: … }`];
-  }
-  if (typeof socket === 'object') {
-    return ['redis.socket: no option of ioredis; write redis: { host: "…", port: 6379 } without `socket`'];
-  }
-  if (CLUSTER_NAMES.some((name) => name in options)) {
-    return [
-      'redis: got options of a Cluster; write redis: new Cluster(nodes, options), with Cluster of ioredis',
-    ];
-  }
+  if (typeof url === 'string')
+    return `redis.url: no option of ioredis; write redis: ${shown(url)} instead of redis: { url: … }`;
+  if (typeof socket === 'object')
+    return 'redis.socket: no option of ioredis; write redis: { host: "…", port: 6379 } without `socket`';
+  if (CLUSTER_NAMES.some((name) => name in options))
+    return 'redis: got options of a Cluster; write redis: new Cluster(nodes, options), with Cluster of ioredis';
   const wrapper = WRAPPERS.find((name) => Object.hasOwn(options, name) && options[name] !== undefined);
-  if (wrapper !== undefined) {
-    return [`redis.${wrapper}: no option of ioredis; write its value as redis, without the object around it`];
-  }
+  if (wrapper !== undefined)
+    return `redis.${wrapper}: no option of ioredis; write its value as redis, without the object around it`;
   const unknown = Object.keys(options).filter((name) => !isRedisOption(name));
   const problems = unknown.map((name) => {
     const closest = closestRedisOption(name);
@@ -204,7 +164,7 @@ function optionsProblems(options: Record<string, unknown>): string[] {
   });
   const wrong = [...problems, ...addressProblems('redis', options)];
   return isNowhere(options) && wrong.length === 0
-    ? ['redis: names no server; write redis: { host: "…", port: 6379 }']
+    ? 'redis: names no server; write redis: { host: "…", port: 6379 }'
     : wrong;
 }
 
