@@ -9,7 +9,7 @@ export type ResponseEnd = { readonly statusCode: number } | 'cut-off';
  * Calls the listener once when a response has ended: it was sent, it failed, or the client disconnected.
  */
 export function afterResponse(response: unknown, listener: (end: ResponseEnd) => void): void {
-  const raw = rawResponse(response);
+  const raw = rawOf(response) as ServerResponse;
   // A pipelined response that waits for earlier ones has no socket, and gets no event if the client disconnects.
   const connection = raw.socket ? undefined : raw.req?.socket;
   let stop: (() => void) | undefined;
@@ -39,7 +39,7 @@ const signals = new WeakMap<object, AbortSignal>();
  * @param reason returns the reason of the abort
  */
 export function responseSignal(response: unknown, reason: () => unknown): AbortSignal {
-  return signalOf(rawResponse(response), reason, (abort) => afterResponse(response, abort));
+  return signalOf(rawOf(response), reason, (abort) => afterResponse(response, abort));
 }
 
 /** A connection that emits an event when it has ended. */
@@ -76,10 +76,10 @@ function signalOf(source: object, reason: () => unknown, listen: (abort: () => v
 
 /** Whether a value is a response of Node.js, or one that Fastify wraps. */
 export function isResponse(value: object): boolean {
-  return 'writableFinished' in rawResponse(value);
+  return 'writableFinished' in rawOf(value);
 }
 
-/** Returns the response of Node.js, which Fastify wraps and Express extends. */
-function rawResponse(response: unknown): ServerResponse {
-  return ((response as { raw?: ServerResponse }).raw ?? response) as ServerResponse;
+/** Returns the request or response of Node.js, which Fastify wraps and Express extends. */
+export function rawOf(exchanged: unknown): object {
+  return (exchanged as { readonly raw?: object }).raw ?? (exchanged as object);
 }

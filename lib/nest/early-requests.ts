@@ -4,13 +4,13 @@ import type { Socket } from 'node:net';
 import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
 import type { HttpAdapterHost } from '@nestjs/core';
 import type { MaybePromise } from '../contracts/thenable.js';
-import { afterResponse } from '../http/response-end.js';
+import { afterResponse, rawOf } from '../http/response-end.js';
 import { after } from '../contracts/timer.js';
 import type { HttpRequest } from '../http/subject.js';
 import { warnOfUnexposed } from './checks/before-routing-checks.js';
 import type { Warnings } from './warnings.js';
 import type { Admission } from './request/admission.js';
-import { rawRequest, type BeforeRouting, type EarlyRule } from './request/before-routing.js';
+import type { BeforeRouting, EarlyRule } from './request/before-routing.js';
 import { HttpExchange } from './request/exchange.js';
 import type { Responder } from './request/responder.js';
 
@@ -67,14 +67,14 @@ export class EarlyRequests {
 
   private leaveUnread(request: EarlyRequest, response: object): void {
     const { httpAdapter } = this.host;
-    leaveUnread(rawRequest(request) as IncomingMessage, (name, value) => {
+    leaveUnread(rawOf(request) as IncomingMessage, (name, value) => {
       httpAdapter.setHeader(response, name, value);
     });
   }
 
   private seeResponse(response: object): void {
     if (!this.warnings.isPending('RL_HEADERS_UNEXPOSED')) return;
-    const raw = rawRequest(response) as Parameters<typeof warnOfUnexposed>[0];
+    const raw = rawOf(response) as Parameters<typeof warnOfUnexposed>[0];
     afterResponse(response, () => warnOfUnexposed(raw, this.warnings));
   }
 }
@@ -85,9 +85,7 @@ function isExcluded({ exclude }: EarlyRule, request: EarlyRequest): boolean {
   const query = url.indexOf('?');
   if (exclude.size > 0 && exclude.has(query < 0 ? url : url.slice(0, query))) return true;
   if (method !== 'OPTIONS' || !headers?.['origin']) return false;
-  return (
-    Boolean(headers['access-control-request-method']) && !hasBody(rawRequest(request) as IncomingMessage)
-  );
+  return Boolean(headers['access-control-request-method']) && !hasBody(rawOf(request) as IncomingMessage);
 }
 
 /** How long a connection stays open for a client that reads its response late, in milliseconds. */

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { Catch, Inject, type ArgumentsHost, type ExceptionFilter, type Type } from '@nestjs/common';
 import { ApplicationConfig, HttpAdapterHost } from '@nestjs/core';
 import type { Observable } from 'rxjs';
+import { rawOf } from '../http/response-end.js';
 import { checkInjected } from './checks/module-check.js';
 import { isHttp } from './request/exchange.js';
 import { Responder, type Denial } from './request/responder.js';
@@ -55,7 +56,8 @@ export class RateLimitFilter implements ExceptionFilter {
 
   private respond(exception: Denial, response: object, host: ArgumentsHost): void {
     const { httpAdapter } = this.host;
-    if (httpAdapter.isHeadersSent(response) || hasBegun(response)) {
+    // Nest 11 does not notice on Fastify that a handler has written to the raw response.
+    if (httpAdapter.isHeadersSent(response) || (rawOf(response) as ServerResponse).headersSent) {
       httpAdapter.end(response);
       return;
     }
@@ -93,9 +95,4 @@ function isFor(filter: ExceptionFilter, exception: Denial): boolean {
       exception instanceof type &&
       DENIALS.some((denial) => type === denial || type.prototype instanceof denial),
   );
-}
-
-/** Whether a handler has written to the raw response, which Nest 11 does not notice on Fastify. */
-function hasBegun(response: Partial<Record<'raw' | 'headersSent', unknown>>): boolean {
-  return ((response.raw ?? response) as ServerResponse).headersSent;
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { HttpAdapterHost } from '@nestjs/core';
 import type { HttpRequest } from '../http/subject.js';
+import { ofFastify } from '../nest/checks/client-address-check.js';
 
 /** What a socket knows of the request with which it was opened. */
 export interface Handshake {
@@ -60,10 +61,7 @@ export class Handshakes {
     const instance = httpAdapter?.getInstance<object>();
     if (httpAdapter?.getType() === 'express') return (instance as { request?: object }).request ?? null;
     if (httpAdapter?.getType() !== 'fastify') return null;
-    const symbol = Object.getOwnPropertySymbols(instance).find(
-      ({ description }) => description === 'fastify.Request',
-    );
-    const type = symbol && (instance as unknown as Record<symbol, { prototype?: object }>)[symbol];
+    const type = ofFastify(instance, 'fastify.Request') as { prototype?: object } | undefined;
     return type?.prototype ?? null;
   }
 }

@@ -42,8 +42,10 @@ function proxyTrust(request: HttpRequest): ProxyTrust {
 /** Whether the framework trusts every proxy, as far as its settings show before the first request. */
 export function trustsEveryProxy(framework: string, instance: unknown): boolean {
   try {
-    const express = instance as { get(setting: string): unknown };
-    const setting = framework === 'fastify' ? fastifyTrust(instance) : express.get('trust proxy fn');
+    const setting =
+      framework === 'fastify'
+        ? (ofFastify(instance, 'fastify.options') as { trustProxy?: unknown }).trustProxy
+        : (instance as { get(setting: string): unknown }).get('trust proxy fn');
     if (typeof setting !== 'function') return setting === true;
     return CHAIN.every((address) => (setting as TrustFunction)(address, MANY_HOPS) === true);
   } catch {
@@ -53,12 +55,10 @@ export function trustsEveryProxy(framework: string, instance: unknown): boolean 
 
 type TrustFunction = (address: string, hop: number) => unknown;
 
-/** Fastify stores its options under a symbol. */
-function fastifyTrust(instance: unknown): unknown {
-  const symbol = Object.getOwnPropertySymbols(instance).find(
-    ({ description }) => description === 'fastify.options',
-  );
-  return symbol && (instance as Record<symbol, { trustProxy?: unknown } | undefined>)[symbol]?.trustProxy;
+/** Returns what Fastify stores under one of its symbols. */
+export function ofFastify(instance: unknown, name: string): unknown {
+  const symbol = Object.getOwnPropertySymbols(instance).find(({ description }) => description === name);
+  return symbol && (instance as Record<symbol, unknown>)[symbol];
 }
 
 /** If no proxy is trusted, the setting of Express is false, and requests of Fastify have no `ips`. */

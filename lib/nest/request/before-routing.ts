@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Decision } from '../../contracts/decision.js';
+import { rawOf } from '../../http/response-end.js';
 import { DecidedHit } from '../../limiter/decision.js';
 import type { Applied, Exchange } from './exchange.js';
 import { RouteLimit } from './route-limit.js';
@@ -17,11 +18,6 @@ export interface EarlyRule {
 type Decided = Record<symbol, Decision | undefined>;
 
 const NOT_STARTED = new Route([], false, true);
-
-/** Fastify wraps the request of Node.js, and Express extends it. */
-export function rawRequest(request: object): object {
-  return (request as { readonly raw?: object }).raw ?? request;
-}
 
 /** The rules that `limitBeforeRouting` applies, and what they decided. */
 @Injectable()
@@ -42,11 +38,11 @@ export class BeforeRouting {
 
   /** Notes the decision that has charged a request. */
   charge(request: object, decision: Decision): void {
-    (rawRequest(request) as Decided)[this.decided] = this.merged(request, decision);
+    (rawOf(request) as Decided)[this.decided] = this.merged(request, decision);
   }
 
   private decisionOn(request: object): Decision | undefined {
-    return (rawRequest(request) as Decided)[this.decided];
+    return (rawOf(request) as Decided)[this.decided];
   }
 
   /** Whether a rule has charged a request. */
