@@ -199,7 +199,7 @@ export class Engine {
 
   /** Lets waiting requests follow the limits that their rules have now. */
   rulesChanged(): void {
-    this.pipeline?.rulesChanged();
+    this.pipeline?.prefetch.refundAll();
     this.waits?.room.rulesChanged();
   }
 

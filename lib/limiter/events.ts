@@ -206,11 +206,6 @@ export class RateLimitEvents<Context = unknown> {
   }
 
   /** @internal */
-  dataLost(server: string): void {
-    this.emit('dataLost', { server });
-  }
-
-  /** @internal */
   crossed(rule: CompiledRule, subject: Subject, threshold: number, remaining: number): void {
     this.observer?.crossed?.(rule, subject, threshold);
     if (this.listeners.threshold.size === 0) return;
@@ -223,7 +218,8 @@ export class RateLimitEvents<Context = unknown> {
     this.followsDecisions = observer !== undefined || listeners.decision.size + ofDenials.size > 0;
   }
 
-  private emit<Name extends Exclude<keyof RateLimitEventMap, 'decision'>>(
+  /** @internal */
+  emit<Name extends Exclude<keyof RateLimitEventMap, 'decision'>>(
     name: Name,
     event: RateLimitEventMap<Context>[Name],
   ): void {

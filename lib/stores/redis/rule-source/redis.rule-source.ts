@@ -1,4 +1,4 @@
-import { readOptions, type OptionCheck } from '../../../contracts/options.js';
+import { matching, readOptions } from '../../../contracts/options.js';
 import { rejectConfig } from '../../../contracts/rate-limit-config.error.js';
 import { RateLimitConflictError } from '../../../contracts/rate-limit-conflict.error.js';
 import type { LuaModule } from '../../../contracts/lua-module.js';
@@ -20,13 +20,11 @@ import beatRules from './beat-rules.lua.js';
 import confirmRules from './confirm-rules.lua.js';
 import loadRules from './load-rules.lua.js';
 import {
-  changeText,
   CONFIRM,
   fieldOf,
   keptParts,
   LOSSES,
   readRecord,
-  recordText,
   rulesOf,
   type VersionParts,
 } from './stored-rule.js';
@@ -45,11 +43,7 @@ export interface RedisRuleSourceOptions {
   readonly key?: string;
 }
 
-const KEY: OptionCheck = {
-  allowed: '1 to 64 printable ASCII characters without braces and spaces',
-  accepts: (value) => typeof value === 'string' && /^[\x21-\x7a\x7c\x7e]{1,64}$/.test(value),
-};
-
+const KEY = matching(/^[\x21-\x7a|~]{1,64}$/, '1 to 64 printable ASCII characters without braces and spaces');
 const OPTIONS = { redis: { ...REDIS, isRequired: true }, key: KEY };
 
 /** Milliseconds in which a replica has to confirm a change: other calls on the connection wait meanwhile. */
@@ -125,9 +119,12 @@ export class RedisRuleSource implements RuleSource {
 
   async write(change: RuleChange): Promise<number> {
     checkExpiry(change);
-    const { expiresInMs = 0, version = '', inherit, rule } = change;
-    const values = [fieldOf(change), changeText(change), expiresInMs, version, inherit === 'reset' ? 1 : 0];
-    const reply = await this.run(writeRule, ...values, recordText(change), MOST_LIVE_RULES, MOST_RECORDS);
+    const { version = '', ...record } = change;
+    const { expiresInMs = 0, inherit, rule, fields, by, reason } = record;
+    const text = fields === undefined ? '' : JSON.stringify({ fields, by, reason });
+    const values = [fieldOf(change), text, expiresInMs, version, inherit === 'reset' ? 1 : 0];
+    const limits = [MOST_LIVE_RULES, MOST_RECORDS];
+    const reply = await this.run(writeRule, ...values, JSON.stringify(record), ...limits);
     const [outcome, current, replicas = '0'] = reply as [string, string, string?];
     if (outcome === 'lost') throw new RateLimitConflictError(rule, 0, `${LOSSES[current]}; ${CONFIRM}`);
     if (outcome === 'conflict') throw new RateLimitConflictError(rule, Number(current), Number(version));
@@ -137,14 +134,11 @@ export class RedisRuleSource implements RuleSource {
   }
 
   /** Stores the rules in force again. */
-  async restore(author: Pick<RuleChange, 'by' | 'reason'>): Promise<number> {
-    return this.confirm(author, 'restored', JSON.stringify(this.inForce?.parts ?? []));
-  }
+  readonly restore: Required<RuleSource>['restore'] = (author) =>
+    this.confirm(author, 'restored', JSON.stringify(this.inForce?.parts ?? []));
 
   /** Puts the stored rules in force. */
-  accept(author: Pick<RuleChange, 'by' | 'reason'>): Promise<number> {
-    return this.confirm(author, 'accepted', '');
-  }
+  readonly accept: Required<RuleSource>['accept'] = (author) => this.confirm(author, 'accepted', '');
 
   private async confirm(
     { by, reason }: Pick<RuleChange, 'by' | 'reason'>,
