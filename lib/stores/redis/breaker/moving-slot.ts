@@ -48,18 +48,12 @@ export async function repeatMoving(caller: Caller, call: Call, failure: unknown)
       error = next;
     }
   }
-  throw isCausedByMove(error) ? tryAgainError(error) : error;
-}
-
-/** Whether an error is due to the moving slot: also a timeout, since the last attempt has little time. */
-function isCausedByMove(error: unknown): boolean {
-  return error instanceof DeadlineError || isMoving(error, { isShared: false });
+  // Also a timeout is due to the moving slot, since the last attempt has little time.
+  throw error instanceof DeadlineError || isMoving(error, { isShared: false }) ? tryAgainError(error) : error;
 }
 
 /** Returns an error without the name of the last server, which ioredis adds and which does not help. */
 function tryAgainError(cause: unknown): Error {
-  const error = new Error('TRYAGAIN the keys of a request are on two servers while their slot moves', {
-    cause,
-  });
-  return Object.assign(error, { name: 'ReplyError' });
+  const message = 'TRYAGAIN the keys of a request are on two servers while their slot moves';
+  return Object.assign(new Error(message, { cause }), { name: 'ReplyError' });
 }

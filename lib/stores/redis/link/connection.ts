@@ -183,7 +183,8 @@ export class ConnectionState implements ClientState {
 
   /** Returns why a call failed: without a connection, why there is none. */
   reasonOf(error: unknown): unknown {
-    return this.isReady ? error : (this.error ?? timedOut());
+    if (this.isReady) return error;
+    return this.error ?? Object.assign(new Error('connect ETIMEDOUT'), { code: 'ETIMEDOUT' });
   }
 }
 
@@ -207,7 +208,3 @@ function endIfRefused(client: StoreClient, changed: (refusal?: Error) => void): 
 }
 
 const NO_NODE = 'None of startup nodes is available';
-
-function timedOut(): Error {
-  return Object.assign(new Error('connect ETIMEDOUT'), { code: 'ETIMEDOUT' });
-}

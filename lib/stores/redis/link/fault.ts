@@ -1,12 +1,12 @@
 import { StoreFault, type FaultKind } from '../../../contracts/store-fault.js';
 import { DeadlineError } from './deadline.js';
-import { databaseIn, hideArguments, isError, oneLine, type ReplyError } from './reply-error.js';
+import { hideArguments, isError, oneLine, type ReplyError } from './reply-error.js';
 
 const RIGHTS = 'see "Access" in docs/operations.md';
 
 const NOT_OURS = 'holds a value that it did not write; reset the counter, or set another `prefix`';
 
-const ONE_NODE =
+export const ONE_NODE =
   ' is one node of a Redis Cluster and does not serve all slots; give `redis` the URL of the node, or a Cluster of ioredis';
 
 /**
@@ -93,8 +93,8 @@ type Make = (kind: FaultKind, code: string, message: string) => StoreFault;
 
 function faultOfReply({ message, command }: ReplyError, redis: string, fault: Make): StoreFault {
   const word = NOT_PERMITTED.test(message) ? 'NOPERM' : CODES.exec(message)?.[1];
-  const database = databaseIn(command);
-  if (!word && database !== undefined) {
+  if (!word && command?.name === 'select') {
+    const database = String(command.args[0]);
     return fault('access', 'SELECT', `${redis} rejects database ${database}: ${oneLine(message)} (SELECT)`);
   }
   const code = word ?? TEXTS.find(([pattern]) => pattern.test(message))?.[1];
@@ -114,11 +114,6 @@ function ofAnotherType(redis: string, key: string | undefined): string {
   const [which, fix] =
     key === undefined ? ['a key of the limiter', ''] : [`the key "${key}"`, 'delete it, or '];
   return `${redis}: ${which} holds a value of another type (WRONGTYPE); ${fix}set another \`prefix\``;
-}
-
-/** Returns what is wrong with a client of one node of a Redis Cluster, and the fix. */
-export function nodeOfCluster(redis: string): string {
-  return redis + ONE_NODE;
 }
 
 function needOf(message: string): string {
@@ -151,13 +146,8 @@ export function opensAtOnce({ kind }: StoreFault): boolean {
 const NOT_CONNECTED =
   /^(Connection is closed|Stream isn't writeable|Cluster isn't ready|Cluster is ended|Connection is (in|un)|None of startup nodes|Failed to refresh slots|All sentinels|Socket |Command timed out|Protocol error|Unknown RESP|timeout|Client network socket)/i;
 
-const CONNECTION_NAMES: readonly string[] = [
-  'AbortError',
-  'InterruptError',
-  'ParserError',
-  'MaxRetriesPerRequestError',
-  'ClusterAllFailedError',
-];
+const CONNECTION_NAMES: readonly string[] =
+  'AbortError InterruptError ParserError MaxRetriesPerRequestError ClusterAllFailedError'.split(' ');
 
 const TIMED_OUT = 'timed out';
 const NO_TLS = 'what it sent is not TLS';

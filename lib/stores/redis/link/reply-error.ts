@@ -8,11 +8,6 @@ export function isError(value: unknown): value is Error {
   return typeof value === 'object' && value !== null && 'message' in value && 'name' in value;
 }
 
-/** Returns the database that a command selects; `undefined` for other commands. */
-export function databaseIn(command: ReplyError['command']): string | undefined {
-  return command?.name === 'select' ? String(command.args[0]) : undefined;
-}
-
 const LONGEST = 200;
 
 const ARGUMENTS = /, with args beginning with.*/g;

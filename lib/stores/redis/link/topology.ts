@@ -1,7 +1,7 @@
 import { Cluster } from 'ioredis';
 import { StoreFault } from '../../../contracts/store-fault.js';
 import { addressOf, type StoreClient } from './connection.js';
-import { nodeOfCluster } from './fault.js';
+import { ONE_NODE } from './fault.js';
 import type { RedisConnection } from '../redis-option.js';
 import calculateSlot from 'cluster-key-slot';
 
@@ -52,7 +52,7 @@ export function clusterOf(client: StoreClient): RedisConnection {
 
 /** Returns the fault of a client that reaches only one of several servers. */
 export function oneOfSeveral(client: StoreClient): StoreFault {
-  return fault(nodeOfCluster(`Redis at ${addressOf(client)}`));
+  return fault(`Redis at ${addressOf(client)}${ONE_NODE}`);
 }
 
 /** Returns the fault of a client whose server is a Sentinel. */
