@@ -53,18 +53,8 @@ function detailsOf(status: keyof typeof PROBLEMS, decision: Decision, detail: st
   };
 }
 
-/** The body of Nest's own exceptions, with the sentence of the problem details as its message. */
-export interface NestBody {
-  /** Status of the response: 429 or 503. */
-  readonly statusCode: number;
-  /** One sentence in English: the rules that denied, and how long to wait. */
-  readonly message: string;
-  /** The standard name of the status. */
-  readonly error: string;
-}
-
 /** Returns problem details in the form of Nest's own exceptions. */
-export function nestBody({ status, detail }: ProblemDetails): NestBody {
+export function nestBody({ status, detail }: ProblemDetails): object {
   return { statusCode: status, message: detail, error: STATUS_CODES[status]! };
 }
 

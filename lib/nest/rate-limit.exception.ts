@@ -29,6 +29,11 @@ abstract class DenialException extends HttpException {
     this.contentType = body === undefined ? PROBLEM_JSON : undefined;
   }
 
+  /** The `extensions` of a GraphQL error. */
+  get extensions(): DenialExtensions {
+    return denialExtensions(HttpStatus[this.getStatus()] as DenialExtensions['code'], this.decision);
+  }
+
   /** @internal */
   override initMessage(): void {
     super.initMessage();
@@ -53,11 +58,6 @@ export class RateLimitExceededException extends DenialException {
   constructor(decision: Decision, body?: string | object, detail?: string) {
     super(decision, HttpStatus.TOO_MANY_REQUESTS, body, () => problemDetails(decision, detail));
   }
-
-  /** The `extensions` of a GraphQL error. */
-  get extensions(): DenialExtensions {
-    return denialExtensions('TOO_MANY_REQUESTS', this.decision);
-  }
 }
 
 /** Thrown by the guard when Redis cannot decide and `onStoreError` is `'deny'`: a 503 with the decision. */
@@ -68,10 +68,5 @@ export class RateLimitUnavailableException extends DenialException {
    */
   constructor(decision: Decision, body?: string | object) {
     super(decision, HttpStatus.SERVICE_UNAVAILABLE, body, () => unavailableDetails(decision));
-  }
-
-  /** The `extensions` of a GraphQL error. */
-  get extensions(): DenialExtensions {
-    return denialExtensions('SERVICE_UNAVAILABLE', this.decision);
   }
 }

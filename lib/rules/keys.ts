@@ -5,13 +5,14 @@ import { digest, digestIn, joined, type Subject, copyOf, copyOfText } from './su
 import { type Alerts, MOST_KEYS } from '../contracts/store.js';
 import type { Clock } from '../contracts/clock.js';
 import { KeyedRule, CacheLimit } from './keyed-rule.js';
+import { matching } from '../contracts/options.js';
 import { rejectValue } from '../contracts/rate-limit-config.error.js';
 
 /** Allowed values of `prefix`. */
-export const PREFIX = {
-  allowed: '0 to 64 printable ASCII characters without braces and spaces',
-  accepts: (value: unknown): boolean => typeof value === 'string' && /^[\x21-\x7a|~]{0,64}$/.test(value),
-};
+export const PREFIX = matching(
+  /^[\x21-\x7a|~]{0,64}$/,
+  '0 to 64 printable ASCII characters without braces and spaces',
+);
 
 const PLAIN = /^[\w.:@/+=,~*!$%&-]{1,64}$/;
 
@@ -83,17 +84,6 @@ export function subjectNumber(text: string): number {
 /** Escapes the characters that separate the parts of a key. */
 function escape(name: string): string {
   return name.replace(/[%:@?{}]/g, encodeURIComponent);
-}
-
-/** The fields of a rule that determine its number of keys. */
-interface Fields {
-  readonly block?: unknown;
-  readonly trial?: unknown;
-}
-
-/** Returns the number of keys of a rule: its counter and that of its trial limit, and a block for each. */
-export function keysOfRule({ block, trial }: Fields): number {
-  return (trial === undefined ? 1 : 2) * (block === undefined ? 1 : 2);
 }
 
 /**

@@ -78,16 +78,14 @@ function attachWs({ options }: WsServer, check: CheckClient): void {
   const { verifyClient: other } = options;
   options.verifyClient = (upgrade, verified) => {
     void check(upgrade.req).then((denied) => {
-      if (denied) verified(false, denied.status, textOf(denied.body), denied.headers);
-      else if (!other) verified(true);
+      if (denied) {
+        const { status, body, headers } = denied;
+        verified(false, status, typeof body === 'string' ? body : JSON.stringify(body), headers);
+      } else if (!other) verified(true);
       else if (other.length >= 2) other(upgrade, verified);
       else verified(other(upgrade, verified) === true);
     });
   };
-}
-
-function textOf(body: string | object): string {
-  return typeof body === 'string' ? body : JSON.stringify(body);
 }
 
 function isSocketIo(server: unknown): server is SocketIoServer {

@@ -177,7 +177,13 @@ export function warnOfHeartbeats(
   store?.watchHeartbeats?.({
     lostData: (server) => {
       warnings.withdraw('RL_DATA_LOST', server); // Each loss is logged.
-      warnings.warn('RL_DATA_LOST', lostDataOf(server), server);
+      warnings.warn(
+        'RL_DATA_LOST',
+        `${nameOf(server)} has lost data that it had confirmed: it was flushed or swapped, has evicted keys, or ` +
+          'was restarted or replaced without its last writes. Counters, blocks and held permits start again, so that a ' +
+          'subject may get up to twice its limit.',
+        server,
+      );
     },
     foundApplications: (names) => {
       const others = names.filter((name) => application !== undefined && name !== application).sort();
@@ -185,14 +191,6 @@ export function warnOfHeartbeats(
       else warnings.warn('RL_PREFIX_SHARED', sharedPrefixOf(prefix, [application!, ...others]));
     },
   });
-}
-
-function lostDataOf(server: string): string {
-  return (
-    `${nameOf(server)} has lost data that it had confirmed: it was flushed or swapped, has evicted keys, or ` +
-    'was restarted or replaced without its last writes. Counters, blocks and held permits start again, so that a subject ' +
-    'may get up to twice its limit.'
-  );
 }
 
 function sharedPrefixOf(prefix: string, names: readonly string[]): string {

@@ -79,7 +79,8 @@ export class ProgramRules implements Resolver {
     const hits: RuleHit[] = [];
     for (const rule of [rules].flat() as readonly OrRoute<AnyRule>[]) {
       if (typeof rule === 'string' || isReference(rule)) {
-        for (const each of this.rulesOf(rule)) hits.push(...hitsOf(operation, each, subject, cost, window));
+        const named = typeof rule === 'string' ? [this.ofName(rule)] : this.ofRoute(rule);
+        for (const each of named) hits.push(...hitsOf(operation, each, subject, cost, window));
       } else hits.push(...plain.hits(rule, subject, cost));
     }
     if (Array.isArray(rules) && operation !== 'reset') checkTogether(hits);
@@ -96,11 +97,6 @@ export class ProgramRules implements Resolver {
 
   compiled(rule: AnyRule, compiled: CompiledRule): void {
     warnOfLargeLog(this.warnings, { ...rule }, compiled, 'a program');
-  }
-
-  /** @throws RateLimitConfigError if the name or the route is unknown */
-  private rulesOf(rule: string | RouteReference): readonly TableRule[] {
-    return typeof rule === 'string' ? [this.ofName(rule)] : this.ofRoute(rule);
   }
 
   /** @throws RateLimitConfigError if there is no rule of this name */

@@ -1,4 +1,5 @@
 import { entryOf } from '../../contracts/entry-of.js';
+import { converted } from '../../contracts/options.js';
 import { problem, rejectAny, rejectValue } from '../../contracts/rate-limit-config.error.js';
 import { OPTION_NAMES } from '../../rules/rule-fields.js';
 import { ROUTE_FIELDS, type FieldName, type RuleFields } from './rule-layers.js';
@@ -127,7 +128,11 @@ export function rulesNamed(override: string, names: ReadonlySet<string>): readon
 
 /** The fields of an override, with comma-separated strings of the environment converted to lists. */
 export function readLists(fields: RuleFields): RuleFields {
-  return Object.fromEntries(Object.entries(fields).map(([field, value]) => [field, listOf(field, value)]));
+  return converted(fields, (value, field) => {
+    if (typeof value !== 'string') return value;
+    if (field === 'by') return byFromText(value);
+    return field === 'allowList' ? value.split(',').map((entry) => entry.trim()) : value;
+  });
 }
 
 /** The name of an override's field in messages: `overrides.login.limit`, or the variable. */
@@ -141,12 +146,6 @@ export function withoutFunctions(problem: string): string {
   return isVariable
     ? problem.replace(/, or a function of the (ExecutionContext|result)(?=;|$)/, '')
     : problem;
-}
-
-function listOf(field: string, value: unknown): unknown {
-  if (typeof value !== 'string') return value;
-  if (field === 'by') return byFromText(value);
-  return field === 'allowList' ? value.split(',').map((entry) => entry.trim()) : value;
 }
 
 function capitals(name: string): string {

@@ -64,32 +64,19 @@ function readPart(given: unknown, { read, isAnyText = false }: PartReader): stri
 
 function readerOf(by: By | undefined, ipv6Prefix: number): PartReader {
   const ip = (given: string | number): string | undefined => ipSubjectOf(String(given), ipv6Prefix);
-  if (by === undefined) {
-    return {
-      allowed: 'a string or a number',
-      read: (given) => ip(given) ?? bounded(String(given)),
-      isAnyText: true,
-    };
-  }
+  const text = (allowed: string, read: PartReader['read']): PartReader => ({
+    allowed,
+    read,
+    isAnyText: true,
+  });
+  if (by === undefined) return text('a string or a number', (given) => ip(given) ?? bounded(String(given)));
   if (by === 'ip' || addressHeaderOf(by) !== undefined) return { allowed: 'an IP address', read: ip };
-  if (by === 'user') {
-    return { allowed: 'the id of a user', read: (given) => bounded(userSubjectOf(given)), isAnyText: true };
-  }
+  if (by === 'user') return text('the id of a user', (given) => bounded(userSubjectOf(given)));
   if (by === 'everyone') return EVERYONE_READER;
   const header = headerOf(by);
-  if (header === undefined) {
-    return {
-      allowed: 'what its function returns',
-      read: (given) => bounded(String(given)),
-      isAnyText: true,
-    };
-  }
+  if (header === undefined) return text('what its function returns', (given) => bounded(String(given)));
   const hash = headerSubjectOf(header);
-  return {
-    allowed: `the value of the header ${header}`,
-    read: (given) => partOfDigest(hash(String(given))),
-    isAnyText: true,
-  };
+  return text(`the value of the header ${header}`, (given) => partOfDigest(hash(String(given))));
 }
 
 function bounded(text: string | undefined): string | undefined {

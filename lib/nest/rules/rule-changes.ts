@@ -96,7 +96,10 @@ export function resolvedFields(fields: RuleFields, resolved: Resolved, path: str
 }
 
 function exceptionFields(rule: RuleFields, exception: unknown, path: string): RuleFields {
-  if (exception === 'deny') return denying(rule);
+  if (exception === 'deny') {
+    const { prefetch: _prefetch, trial: _trial, window, ...others } = rule;
+    return { ...others, limit: 0, window: typeof window === 'function' ? '1m' : window, cost: 1 };
+  }
   if (!isFields(exception)) rejectConfig(`${path}: allowed: fields of the rule, "allow" or "deny"`);
   if (rule['share'] !== undefined) {
     const fix = 'for a rule with share: "allow" or "deny"; give the subject a weight in share';
@@ -113,9 +116,4 @@ function withValues(rule: RuleFields, layer: unknown, path: string): RuleFields 
   );
   rejectAny(functions);
   return fields;
-}
-
-/** A rule that denies everything. */
-function denying({ prefetch: _prefetch, trial: _trial, ...rule }: RuleFields): RuleFields {
-  return { ...rule, limit: 0, window: typeof rule['window'] === 'function' ? '1m' : rule['window'], cost: 1 };
 }

@@ -1,6 +1,6 @@
 import { Inject, Injectable, Logger, type OnApplicationShutdown, type Type } from '@nestjs/common';
 import { ApplicationConfig, ModulesContainer } from '@nestjs/core';
-import { keysOfRule, tooManyKeys } from '../../rules/keys.js';
+import { tooManyKeys } from '../../rules/keys.js';
 import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import { escaped } from '../../contracts/shown.js';
 import { Warnings } from '../warnings.js';
@@ -186,8 +186,13 @@ export class RouteRules implements OnApplicationShutdown {
       .filter((rule) => !ALONE.has(kind) || namedOn(rule) === 'handler');
     if (this.early && OF_REQUESTS.has(kind))
       this.declared.report(...this.early.earlyOverrides(rules, this.before, owner));
-    const keys = rules.reduce((sum, rule) => sum + keysOfRule(rule), 0);
-    this.declared.report(tooManyKeys(owner, keys));
+    const keysOf = ({ trial, block }: RuleFields): number => (trial ? 2 : 1) * (block ? 2 : 1);
+    this.declared.report(
+      tooManyKeys(
+        owner,
+        rules.reduce((keys, rule) => keys + keysOf(rule), 0),
+      ),
+    );
     const identified = { type, handler, method, kind, owner };
     const applied = rules.filter((rule) => isApplied(rule, identified, this.ruled));
     const id = this.ids.of(identified, applied);
