@@ -58,7 +58,7 @@ export class BeforeRouting {
   use(request: object, name: string): boolean {
     if (!this.hasCharged(request, name)) return false;
     const { used } = this.rules.get(name)!;
-    const raw = rawRequest(request);
+    const raw = rawOf(request);
     return !used.has(raw) && !!used.add(raw);
   }
 

@@ -56,7 +56,7 @@ export class RedisStore implements BaseStore, SharedStore {
   private closing: Promise<void> | undefined;
   readonly watch: SharedStore['watch'] = (listener) => this.breaker.watch(listener);
   readonly follow: SharedStore['follow'] = (prefix, each) => this.feed.follow(changesOf(prefix), each);
-  readonly unfollow: SharedStore['follow'] = (prefix, each) => this.feed.unfollow(changesOf(prefix), each);
+  readonly unfollow: SharedStore['unfollow'] = (prefix, each) => this.feed.unfollow(changesOf(prefix), each);
   readonly isFollowed: SharedStore['isFollowed'] = ({ key }) => this.feed.isFollowed(key);
   readonly followGrants: Required<BaseStore>['followGrants'] = (...args) => this.feed.followGrants(...args);
   readonly watchHeartbeats: Required<SharedStore>['watchHeartbeats'] = (watcher) =>

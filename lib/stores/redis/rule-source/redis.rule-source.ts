@@ -134,11 +134,14 @@ export class RedisRuleSource implements RuleSource {
   }
 
   /** Stores the rules in force again. */
-  readonly restore: Required<RuleSource>['restore'] = (author) =>
-    this.confirm(author, 'restored', JSON.stringify(this.inForce?.parts ?? []));
+  restore(author: Pick<RuleChange, 'by' | 'reason'>): Promise<number> {
+    return this.confirm(author, 'restored', JSON.stringify(this.inForce?.parts ?? []));
+  }
 
   /** Puts the stored rules in force. */
-  readonly accept: Required<RuleSource>['accept'] = (author) => this.confirm(author, 'accepted', '');
+  accept(author: Pick<RuleChange, 'by' | 'reason'>): Promise<number> {
+    return this.confirm(author, 'accepted', '');
+  }
 
   private async confirm(
     { by, reason }: Pick<RuleChange, 'by' | 'reason'>,
