@@ -128,15 +128,14 @@ describe.each(SETUPS)('requests in a leaky bucket, on $framework with $kind', ({
     expect((await get('/b')).status).toBe(429);
   });
 
-  it('a delayed request is denied when the application closes, and is not charged', async () => {
-    const { app, ask, service } = await start(REPORT);
+  it('a delayed request is denied when the application closes', async () => {
+    const { app, ask } = await start(REPORT);
     await ask('/first');
     const { answer, delayMs } = await ask('/held');
     expect(delayMs).toBe(HOUR);
     const closing = app.close();
     const { status, headers } = await answer;
     expect([status, headers['retry-after']]).toEqual([429, '3600']);
-    expect((await service.peek('queue', '127.0.0.1')).delayMs).toBe(0);
     await closing;
     expect(served).toEqual(['first']);
   });

@@ -6,23 +6,9 @@ import { windowsAround } from './calendar.js';
 import { startOf, windowAt, windowFrom, type WindowStarts } from './window-starts.js';
 
 /** The options of a fixed window that a calendar window reads, or that it excludes. */
-export interface CalendarWindowOptions {
-  /**
-   * When a window starts, if it is a duration: `'first-hit'`: at the first request after the previous window ended;
-   * `'clock'`: at the multiples of the window since the Unix epoch (UTC), the same for every subject.
-   * @default 'first-hit'
-   */
+interface CalendarWindowOptions {
   readonly align?: 'first-hit' | 'clock';
-  /**
-   * Time zone of a calendar window: an IANA name such as `'Europe/Berlin'`.
-   * @default 'UTC'
-   */
   readonly timeZone?: string;
-  /**
-   * First day of a calendar window: of a `'week'` the ISO weekday from 1 (Monday) to 7 (Sunday), of a `'month'` the
-   * day from 1 to 28.
-   * @default 1
-   */
   readonly anchor?: number;
 }
 

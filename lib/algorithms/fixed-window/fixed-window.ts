@@ -2,12 +2,30 @@ import { NEVER, type AlgorithmDefinition } from '../definition.js';
 import { integer } from '../../contracts/options.js';
 import { endOfWindow, prefetchOption, type Prefetchable } from '../prefetch-option.js';
 import { EVEN, refundWindows, isAhead, read, resetOf, take, type WindowState } from '../windows.js';
-import { calendarWindow, type CalendarWindowOptions } from './calendar-window.js';
+import { calendarWindow } from './calendar-window.js';
 import { isTimeZone } from './calendar.js';
 import { fixedWindowExamples } from './fixed-window.examples.js';
 
 /** Options of `algorithm: 'fixed-window'`. Its window may also be a calendar window: `'day'`, `'week'`, `'month'`. */
-export interface FixedWindowOptions extends Prefetchable, CalendarWindowOptions {}
+export interface FixedWindowOptions extends Prefetchable {
+  /**
+   * When a window starts, if it is a duration: `'first-hit'`: at the first request after the previous window ended;
+   * `'clock'`: at the multiples of the window since the Unix epoch (UTC), the same for every subject.
+   * @default 'first-hit'
+   */
+  readonly align?: 'first-hit' | 'clock';
+  /**
+   * Time zone of a calendar window: an IANA name such as `'Europe/Berlin'`.
+   * @default 'UTC'
+   */
+  readonly timeZone?: string;
+  /**
+   * First day of a calendar window: of a `'week'` the ISO weekday from 1 (Monday) to 7 (Sunday), of a `'month'` the
+   * day from 1 to 28.
+   * @default 1
+   */
+  readonly anchor?: number;
+}
 
 type FixedWindowParameter = 'limit' | 'window' | 'aligned';
 
