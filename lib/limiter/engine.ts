@@ -30,7 +30,7 @@ export class Engine {
   private waits: Waits | undefined;
   private opening: Promise<Waits> | undefined;
   private fallback: BaseStore | undefined;
-  private readonly ending = new AbortController();
+  readonly ending = new AbortController();
   private closing: Promise<void> | undefined;
   /** Events of this limiter, for logs and metrics. */
   readonly events = new RateLimitEvents();
@@ -149,13 +149,13 @@ export class Engine {
   }
 
   /**
-   * Waits for the delay of a decision. Returns it, or a denial if the waits end meanwhile.
+   * Waits for the delay of a decision. Returns it, or a denial if `ending` aborts.
    * @throws the signal's reason if it aborts. In both cases, permits are refunded when no later request waits behind them
    */
-  async delay(decision: Decision, signal?: AbortSignal): Promise<Decision> {
+  async delay(decision: Decision, signal?: AbortSignal, ending?: AbortSignal): Promise<Decision> {
     this.openWaits().catch(() => undefined); // What refunds it; an abort awaits it.
     try {
-      await sleep(decision.delayMs, signal, this.ending.signal);
+      await sleep(decision.delayMs, signal, ending);
       return decision;
     } catch (error) {
       await this.abandon(decision);

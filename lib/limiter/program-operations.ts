@@ -115,7 +115,7 @@ export class ProgramOperations {
     const decision = waits
       ? await engine.decideWaiting(hits, { maxWaitMs, signal, current, queues })
       : await engine.decide(hits, { maxWait: maxWaitOf(maxWaitMs) });
-    return decision.delayMs > 0 ? engine.delay(decision, signal) : decision;
+    return decision.delayMs > 0 ? engine.delay(decision, signal, engine.ending.signal) : decision;
   }
 
   async hold(rule: AnyRule, subject: SubjectValue, options?: WaitOptions): Promise<Permit> {

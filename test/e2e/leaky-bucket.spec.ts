@@ -128,18 +128,6 @@ describe.each(SETUPS)('requests in a leaky bucket, on $framework with $kind', ({
     expect((await get('/b')).status).toBe(429);
   });
 
-  it('a delayed request is denied when the application closes', async () => {
-    const { app, ask } = await start(REPORT);
-    await ask('/first');
-    const { answer, delayMs } = await ask('/held');
-    expect(delayMs).toBe(HOUR);
-    const closing = app.close();
-    const { status, headers } = await answer;
-    expect([status, headers['retry-after']]).toEqual([429, '3600']);
-    await closing;
-    expect(served).toEqual(['first']);
-  });
-
   it('a delayed request of a disconnected client has no timer and never reaches its handler', async () => {
     const { get, askRaw, logs } = await start(REPORT);
     expect((await get('/first')).status).toBe(200);

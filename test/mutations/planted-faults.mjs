@@ -52,7 +52,7 @@ const FAULTS_BY_PART = {
     {
       words: 'a delayed request does not wait',
       file: ADMISSION,
-      text: 'return decision.delayMs === 0 ? true : this.delay(decision, route, exchange, deny);',
+      text: 'return decision.delayMs === 0 ? true : this.delay(exchange, decision);',
       by: 'return true;',
       specs: ['test/e2e/leaky-bucket.spec.ts'],
     },

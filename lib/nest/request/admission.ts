@@ -82,7 +82,7 @@ export class Admission implements OnApplicationShutdown {
     this.responder.respond(exchange, decision);
     if (!decision.allowed) return deny(exchange, decision);
     if (route.settles) this.settleLater(decision, route.limits, exchange);
-    return decision.delayMs === 0 ? true : this.delay(decision, route, exchange, deny);
+    return decision.delayMs === 0 ? true : this.delay(exchange, decision);
   }
 
   /** Denies a request that cannot be counted. */
@@ -103,13 +103,14 @@ export class Admission implements OnApplicationShutdown {
     return deny(exchange, decision, `Rule "${rule}" counts by something that this request does not have.`);
   }
 
-  private async delay(decision: Decision, route: Route, exchange: Exchange, deny: Deny): Promise<true> {
-    const delayed = this.engine.delay(decision, exchange.gone()).catch((): never => {
+  private async delay(exchange: Exchange, decision: Decision): Promise<true> {
+    try {
+      await this.engine.delay(decision, exchange.gone());
+      return true;
+    } catch {
       exchange.end('cut-off');
       throw hungUp();
-    });
-    const last = await delayed;
-    return last === decision || this.respond(last, route, exchange, deny);
+    }
   }
 
   /**
