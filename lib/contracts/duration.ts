@@ -76,8 +76,7 @@ function readDuration(text: string): string | undefined {
   );
 }
 
-/** Returns a duration in the largest unit that divides it. */
-export function inWholeUnits(microseconds: number): string | undefined {
+function inWholeUnits(microseconds: number): string | undefined {
   const unit = (['w', 'd', 'h', 'm', 's', 'ms'] as const).find(
     (each) => microseconds % MICROSECONDS[each] === 0,
   );

@@ -1,7 +1,6 @@
 import { relative } from 'node:path';
 import type * as TsMorph from 'ts-morph';
-import { parseDuration } from '../contracts/duration.js';
-import { classesIn, textOf, type Source } from './source.js';
+import { classesIn, millisecondsIn, textOf, type Source } from './source.js';
 import { valuesOf } from './rules.js';
 import {
   UNKNOWN,
@@ -230,9 +229,8 @@ function limitIn(source: Source, values: Values | undefined, window: string): Li
   if (!values) return { limit: UNKNOWN, window: UNKNOWN };
   const read = (name: string): number | string => {
     const value = source.valueOf(values.get(name));
-    if (typeof value === 'number') return value;
-    const duration = parseDuration(value);
-    return duration === undefined ? UNKNOWN : duration / 1000;
+    const milliseconds = typeof value === 'string' ? millisecondsIn(value) : value;
+    return typeof milliseconds === 'number' ? milliseconds : UNKNOWN;
   };
   return {
     ...(values.has('limit') && { limit: read('limit') }),

@@ -2,7 +2,6 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import type * as TsMorph from 'ts-morph';
-import { rejectConfig, rejectValue } from '../contracts/rate-limit-config.error.js';
 import { migrateDecorators } from './decorators.js';
 import { isGuardProvider, migrateGuards } from './guards.js';
 import { migrateModules } from './modules.js';
@@ -41,8 +40,9 @@ function read(args: readonly string[]): MigrateOptions & { readonly path: string
   const known = ['--dry-run', '--force'];
   const unknown = args.find((each) => each.startsWith('-') && !known.includes(each));
   const paths = args.filter((each) => !each.startsWith('-'));
-  if (unknown !== undefined) rejectValue('option of migrate', unknown, known.join(', '));
-  if (paths.length > 1) rejectValue('paths', paths, 'one folder or tsconfig.json');
+  if (unknown !== undefined) throw wrong(`option of migrate: got "${unknown}"; allowed: ${known.join(', ')}`);
+  if (paths.length > 1)
+    throw wrong(`paths: got ${JSON.stringify(paths)}; allowed: one folder or tsconfig.json`);
   const [path = '.'] = paths;
   return { dryRun: args.includes('--dry-run'), force: args.includes('--force'), path };
 }
@@ -146,12 +146,11 @@ function checkCommitted(folder: string, path: string): void {
     encoding: 'utf8',
   });
   if (status !== 0 || stdout.trim() === '') return; // no repository, or nothing to lose
-  rejectConfig(`path: "${path}" has uncommitted changes; commit or stash them, or write --force`);
+  throw wrong(`path: "${path}" has uncommitted changes; commit or stash them, or write --force`);
 }
 
 function open(path: string): TsMorph.Project {
-  if (!existsSync(path))
-    rejectConfig(`path: got "${path}"; allowed: a folder or a tsconfig.json that exists`);
+  if (!existsSync(path)) throw wrongPath(path, 'a folder or a tsconfig.json that exists');
   if (!statSync(path).isDirectory()) return projectOf(path);
   const config = configAbove(path);
   const settings = { skipAddingFilesFromTsConfig: true };
@@ -173,8 +172,17 @@ function projectOf(path: string): TsMorph.Project {
   try {
     return new tsMorph.Project({ tsConfigFilePath: path });
   } catch (error) {
-    rejectConfig(`path: got "${path}": ${(error as Error).message}; allowed: a folder or a tsconfig.json`);
+    throw wrongPath(path, 'a folder or a tsconfig.json', (error as Error).message);
   }
+}
+
+function wrongPath(path: string, allowed: string, reason?: string): Error {
+  return wrong(`path: got "${path}"${reason === undefined ? '' : `: ${reason}`}; allowed: ${allowed}`);
+}
+
+/** Returns an error whose `problems` are printed without a stack. */
+export function wrong(problem: string): Error {
+  return Object.assign(new Error(problem), { problems: [problem] });
 }
 
 /** Whether a file is in a folder, and not reached through a link that leads out of it. */

@@ -46,10 +46,9 @@ export function fieldsOf(source: Source, values: Values): string[] {
   }
   if (of('getTracker')) fields.push(`by: ${trackerOf(of('getTracker')!)}`);
   if (of('ipv6SubnetPrefix')) fields.push(`ipv6Prefix: ${textOf(of('ipv6SubnetPrefix')!)}`);
-  const skipIf = of('skipIf');
-  const skip = skipIf && `(${textOf(skipIf)})(${countOf(skipIf) > 0 ? 'context' : ''})`;
-  const skips = [skip, agentsOf(of('ignoreUserAgents'))].filter(Boolean);
-  if (skips.length === 1) fields.push(`skipIf: ${skipIf ? textOf(skipIf) : `(context) => ${skips[0]}`}`);
+  const skips = [of('skipIf') && skipOf(of('skipIf')!), agentsOf(of('ignoreUserAgents'))].filter(Boolean);
+  if (skips.length === 1)
+    fields.push(`skipIf: ${of('skipIf') ? textOf(of('skipIf')!) : `(context) => ${skips[0]}`}`);
   if (skips.length === 2) fields.push(`skipIf: (context) => ${skips.join(' || ')}`);
   if (of('generateKey')) fields.push(`scope: ${byHand(source, of('generateKey')!, KEY_GENERATOR)}`);
   return fields;
@@ -76,6 +75,10 @@ export function textOf(value: Node): string {
 function trackerOf(tracker: Node): string {
   const given = [REQUEST, 'context'].slice(0, countOf(tracker));
   return `(context) => (${textOf(tracker)})(${given.join(', ')})`;
+}
+
+function skipOf(skipIf: Node): string {
+  return `(${textOf(skipIf)})(${countOf(skipIf) > 0 ? 'context' : ''})`;
 }
 
 function agentsOf(agents: Node | undefined): string | undefined {

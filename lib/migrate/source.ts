@@ -1,5 +1,4 @@
 import type * as TsMorph from 'ts-morph';
-import { inWholeUnits } from '../contracts/duration.js';
 import { HELPERS, valueOf } from './constants.js';
 import { Node, SyntaxKind } from './ts-morph.js';
 
@@ -159,23 +158,40 @@ export function classesIn({ file }: Source) {
   ];
 }
 
+/** The units of durations, the largest first: `w` for `weeks`. */
+const UNITS = [
+  ['ms', 1] as const,
+  ...Object.entries(HELPERS).map(([name, length]) => [name[0]!, length] as const),
+].toReversed();
+
 /** Returns the source of a duration for milliseconds: `'1m'` for `60_000` and for `minutes(1)`. */
 export function durationFor(source: Source, value: Node): string {
-  const isConstant = (node: Node) => Node.isIdentifier(node) && source.helperOf(node) === undefined;
-  const isNamed = [value, ...value.getDescendants()].some(isConstant); // The constant stays where it is.
+  const isNamed = [value, ...value.getDescendants()].some((each) => isConstant(source, each));
   const milliseconds = isNamed ? undefined : valueOf(value, (node) => source.helperOf(node));
   if (typeof milliseconds === 'number') return `'${textOf(milliseconds)}'`;
   const text = withoutHelpers(source, value);
-  const [signature] = value.getType().getCallSignatures();
-  if (!signature) return `\`\${${text}}ms\``;
-  const isAsync = signature.getReturnType().getText().startsWith('Promise');
-  const call = `(${text})(${signature.getParameters().length > 0 ? 'context' : ''})`;
+  if (value.getType().getCallSignatures().length === 0) return `\`\${${text}}ms\``;
+  const isAsync = value.getType().getCallSignatures()[0]!.getReturnType().getText().startsWith('Promise');
+  const call = `(${text})(${value.getType().getCallSignatures()[0]!.getParameters().length > 0 ? 'context' : ''})`;
   return `${isAsync ? 'async ' : ''}(context) => \`\${${isAsync ? 'await ' : ''}${call}}ms\` as const`;
+}
+
+/** Whether a node is the name of a constant, which stays where it is. */
+function isConstant(source: Source, node: Node): boolean {
+  return Node.isIdentifier(node) && source.helperOf(node) === undefined;
 }
 
 /** Returns the largest unit that divides a number of milliseconds. */
 export function textOf(milliseconds: number): string {
-  return (milliseconds > 0 && inWholeUnits(milliseconds * 1000)) || `${Math.ceil(milliseconds)}ms`;
+  const unit = UNITS.find(([, length]) => milliseconds % length === 0);
+  return unit && milliseconds > 0 ? `${milliseconds / unit[1]}${unit[0]}` : `${Math.ceil(milliseconds)}ms`;
+}
+
+/** Returns the milliseconds of a duration such as `1m`; `undefined` for another text. */
+export function millisecondsIn(text: string): number | undefined {
+  const [, count, name] = /^(\d+)([a-z]+)$/.exec(text) ?? [];
+  const unit = UNITS.find(([each]) => each === name);
+  return unit && Number(count) * unit[1];
 }
 
 /** Returns the source of a value with `minutes(n)` written as `(n) * 60000`, since the helpers are throttler's. */
