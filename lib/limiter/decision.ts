@@ -117,11 +117,17 @@ export class DecidedHit implements Decision {
 
   /** Returns the decision of two for one request. The second replaces the results of its rules in the first. */
   static joined(one: Decision, other: Decision): DecidedHit {
-    const both = [one, other].filter((each) => each instanceof DecidedHit);
-    const hits = both.flatMap((each) => each.#hits);
-    const results = both.flatMap((each) => each.#results);
-    const earlier = one.decisions.filter(({ rule }) => other.decisions.every((each) => each.rule !== rule));
-    return new DecidedHit([...earlier, ...other.decisions], other.source, hits, results);
+    const isKept = (_each: unknown, index: number): boolean =>
+      other.decisions.every(({ rule }) => rule !== one.decisions[index]!.rule);
+    const chargesOf = (decision: Decision): readonly [readonly RuleHit[], readonly HitResult[]] =>
+      decision instanceof DecidedHit ? [decision.#hits, decision.#results] : [[], []];
+    const [[hits, results], [others, otherResults]] = [chargesOf(one), chargesOf(other)];
+    return new DecidedHit(
+      [...one.decisions.filter(isKept), ...other.decisions],
+      other.source,
+      [...hits.filter(isKept), ...others],
+      [...results.filter(isKept), ...otherResults],
+    );
   }
 
   /** Returns the denial of a request that was to be delayed, and did not wait. */

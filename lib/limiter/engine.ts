@@ -30,7 +30,7 @@ export class Engine {
   private waits: Waits | undefined;
   private opening: Promise<Waits> | undefined;
   private fallback: BaseStore | undefined;
-  readonly ending = new AbortController();
+  readonly ending = new AbortController(); // Aborts when the waits end.
   private closing: Promise<void> | undefined;
   /** Events of this limiter, for logs and metrics. */
   readonly events = new RateLimitEvents();
@@ -199,7 +199,7 @@ export class Engine {
 
   /** Lets waiting requests follow the limits that their rules have now. */
   rulesChanged(): void {
-    this.pipeline?.prefetch.refundAll();
+    this.pipeline?.rulesChanged();
     this.waits?.room.rulesChanged();
   }
 

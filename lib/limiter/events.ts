@@ -206,6 +206,11 @@ export class RateLimitEvents<Context = unknown> {
   }
 
   /** @internal */
+  dataLost(server: string): void {
+    this.emit('dataLost', { server });
+  }
+
+  /** @internal */
   crossed(rule: CompiledRule, subject: Subject, threshold: number, remaining: number): void {
     this.observer?.crossed?.(rule, subject, threshold);
     if (this.listeners.threshold.size === 0) return;
@@ -218,8 +223,7 @@ export class RateLimitEvents<Context = unknown> {
     this.followsDecisions = observer !== undefined || listeners.decision.size + ofDenials.size > 0;
   }
 
-  /** @internal */
-  emit<Name extends Exclude<keyof RateLimitEventMap, 'decision'>>(
+  private emit<Name extends Exclude<keyof RateLimitEventMap, 'decision'>>(
     name: Name,
     event: RateLimitEventMap<Context>[Name],
   ): void {

@@ -25,7 +25,7 @@ export class Pipeline {
   /** The store inside its layers: the deny cache is entered first. */
   readonly store: Store<RuleHit>;
   readonly instances: Instances;
-  readonly prefetch: PrefetchLayer;
+  private readonly prefetch: PrefetchLayer;
   /** One rule for each algorithm in use. */
   private readonly samples = new Map<Algorithm, KeyedRule>();
   private readonly ends: readonly ((() => void) | undefined)[];
@@ -65,7 +65,7 @@ export class Pipeline {
         if (!events.storeChanged(change) && change.error !== undefined) warnOf(change.error, onStoreError);
         changed();
       }),
-      shared.watchHeartbeats?.({ lostData: (server) => events.emit('dataLost', { server }) }),
+      shared.watchHeartbeats?.({ lostData: (server) => events.dataLost(server) }),
     ];
     this.instances.start();
   }
@@ -85,6 +85,10 @@ export class Pipeline {
       [...new Set(this.samples.values())].flatMap((rule) => rule.hits(subject)),
     );
     void this.instances.beat();
+  }
+
+  rulesChanged(): void {
+    this.prefetch.refundAll();
   }
 
   /** Refunds prefetched permits, and stops heartbeats and reports: the store may outlive its limiters. */

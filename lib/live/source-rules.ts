@@ -110,8 +110,13 @@ export class SourceRules extends LiveRules {
     return this.follower.loss;
   }
 
-  readonly restore: LiveRules['restore'] = (options) => this.confirm('restore', options);
-  readonly accept: LiveRules['accept'] = (options) => this.confirm('accept', options);
+  async restore(options: Omit<UnsetOptions, 'version'>): Promise<number> {
+    return this.confirm('restore', options);
+  }
+
+  async accept(options: Omit<UnsetOptions, 'version'>): Promise<number> {
+    return this.confirm('accept', options);
+  }
 
   private async confirm(how: 'restore' | 'accept', options: Omit<UnsetOptions, 'version'>): Promise<number> {
     const author = readOptions(`rules.${how}`, options, AUTHOR_OPTIONS);

@@ -1,4 +1,4 @@
-import { Inject, Injectable, type Type } from '@nestjs/common';
+import { Inject, Injectable, type ExecutionContext, type Type } from '@nestjs/common';
 import { ApplicationConfig, HttpAdapterHost, ModulesContainer } from '@nestjs/core';
 import { addStreamCallFilter, answerable, takesStreamCalls } from './grpc-stream-call.js';
 import { GraphqlResponse } from './graphql-operation.js';
@@ -9,6 +9,7 @@ import { Handshakes } from './handshakes.js';
 import { followGuard } from '../nest/applied-call.js';
 import type { RateLimitModuleOptions } from '../nest/rate-limit.options.js';
 import { Admission } from '../nest/request/admission.js';
+import type { Exchange } from '../nest/request/exchange.js';
 import type { OtherTransports } from '../nest/request/transport-loader.js';
 import { DeclaredRules } from '../nest/rules/declared-rules.js';
 import { RATE_LIMIT_OPTIONS, REGISTERS_FILTER } from '../nest/tokens.js';
@@ -30,10 +31,6 @@ export class HandlerEnhancers implements OtherTransports {
   readonly addressOf = addressOf;
   readonly answerable = answerable;
   readonly answerDenial = answerDenial;
-  readonly exchangeOf: OtherTransports['exchangeOf'] = (context) => exchangeOf(context, this.handshakes);
-  /** Returns why the connections to gateways cannot be limited. */
-  readonly problems: OtherTransports['problems'] = () => this.connections.problemsOfGateways();
-  readonly stop = (): void => this.connections.stop();
   private readonly connections: Connections;
   private readonly handshakes: Handshakes;
   private isObserving = false;
@@ -57,9 +54,22 @@ export class HandlerEnhancers implements OtherTransports {
     if (this.isObserving) config.addGlobalInterceptor(HANDLER_INTERCEPTOR);
   }
 
+  exchangeOf(context: ExecutionContext): Exchange {
+    return exchangeOf(context, this.handshakes);
+  }
+
+  /** Returns why the connections to gateways cannot be limited. */
+  problems(): readonly string[] {
+    return this.connections.problemsOfGateways();
+  }
+
   start(): void {
     this.handshakes.start();
     this.connections.start();
+  }
+
+  stop(): void {
+    this.connections.stop();
   }
 
   private wire(type: Type, isController: boolean): void {

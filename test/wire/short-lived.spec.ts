@@ -10,7 +10,7 @@ const FLAGS = ['--expose-gc', '--disable-warning=ExperimentalWarning'];
 /** Seen: 5; with a literal for what waits 530, see docs/adr/0111-no-literals-for-what-waits.md. */
 const MOST_BYTES = 100;
 
-it('what waits for Redis is gone with its decision', async () => {
+it('a decision on Redis leaves nothing that outlives a collection of young objects', async () => {
   const server = await startRedisServer();
   try {
     const { stdout } = await promisify(execFile)(process.execPath, [...FLAGS, LOAD, String(server.port)]);

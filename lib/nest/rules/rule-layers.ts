@@ -58,10 +58,23 @@ export interface LayeredRule {
 }
 
 /** The fields that a rule with a complete limit inherits. */
-const INHERITED: readonly string[] =
-  'name cost unit by scope onMissingSubject count settle onError skipIf allowList ipv6Prefix mode per onStoreError'.split(
-    ' ',
-  );
+const INHERITED: readonly string[] = [
+  'name',
+  'cost',
+  'unit',
+  'by',
+  'scope',
+  'onMissingSubject',
+  'count',
+  'settle',
+  'onError',
+  'skipIf',
+  'allowList',
+  'ipv6Prefix',
+  'mode',
+  'per',
+  'onStoreError',
+];
 
 /** A rule without its limit: its window, algorithm, the algorithm's options, block and trial limit. */
 export function withoutLimit(rule: RuleFields): RuleFields {

@@ -94,8 +94,16 @@ const IOREDIS_METHODS = ['duplicate', 'defineCommand', 'disconnect'];
 const CLUSTER_NAMES = ['nodes', 'startupNodes', 'rootNodes', 'redisOptions', 'clusterRetryStrategy'];
 
 /** The keys under which other libraries take a client or its options. */
-const WRAPPERS: readonly string[] =
-  'client redis config connection options instance redisInstance cluster'.split(' ');
+const WRAPPERS = [
+  'client',
+  'redis',
+  'config',
+  'connection',
+  'options',
+  'instance',
+  'redisInstance',
+  'cluster',
+];
 
 /** Returns what is wrong with the option `redis` and is visible without a connection. The text contains no password. */
 function redisProblems(value: unknown): Problems {

@@ -1,7 +1,16 @@
 import { toMicroseconds, type Clock } from '../../contracts/clock.js';
 import { readOptions } from '../../contracts/options.js';
+import type { StoreFault } from '../../contracts/store-fault.js';
 import type { Adjustment, Counter, DecideOptions, Hit, HitResult } from '../../contracts/store.js';
-import type { BaseStore, Heartbeat, SharedStore } from '../../contracts/base-store.js';
+import type {
+  BaseStore,
+  Follower,
+  Heartbeat,
+  HeartbeatWatcher,
+  SharedStore,
+  StoreChange,
+  GrantFollower,
+} from '../../contracts/base-store.js';
 import { Adjuster } from './wire/adjuster.js';
 import { ChangeFeed, changesOf, grantsOf } from './link/change-feed.js';
 import { Batches, Split } from './wire/batches.js';
@@ -11,7 +20,7 @@ import { CallQueue, CallQueues, TimedCalls } from './breaker/call-queue.js';
 import { CircuitBreaker, OpenCalls } from './breaker/circuit-breaker.js';
 import { CurrentClient } from './link/current-client.js';
 import { Deadline } from './link/deadline.js';
-import { Functions } from './wire/functions.js';
+import { Functions, type FunctionSupport } from './wire/functions.js';
 import { Heartbeats } from './wire/heartbeats.js';
 import { library, OldLibraries } from './wire/library.js';
 import { Probes, probeCalls } from './breaker/probes.js';
@@ -54,19 +63,6 @@ export class RedisStore implements BaseStore, SharedStore {
   private readonly now: CallClock;
   private compareClocks: ((aheadMs: number) => void) | undefined;
   private closing: Promise<void> | undefined;
-  readonly watch: SharedStore['watch'] = (listener) => this.breaker.watch(listener);
-  readonly follow: SharedStore['follow'] = (prefix, each) => this.feed.follow(changesOf(prefix), each);
-  readonly unfollow: SharedStore['unfollow'] = (prefix, each) => this.feed.unfollow(changesOf(prefix), each);
-  readonly isFollowed: SharedStore['isFollowed'] = ({ key }) => this.feed.isFollowed(key);
-  readonly followGrants: Required<BaseStore>['followGrants'] = (...args) => this.feed.followGrants(...args);
-  readonly watchHeartbeats: Required<SharedStore>['watchHeartbeats'] = (watcher) =>
-    this.heartbeats.watch(watcher);
-  /** @internal */
-  readonly isProbing = (server: string): boolean => this.breaker.isProbing(server);
-  /** @internal Reports the form in which a server runs the Lua, when it is known. */
-  readonly watchFunctionSupport: Functions['watch'] = (listener) => this.functions.watch(listener);
-  /** @internal Reports a server that does not permit to publish or to subscribe, so that changes by others are unknown. */
-  readonly watchRefusals: ChangeFeed['watchRefusals'] = (listener) => this.feed.watchRefusals(listener);
 
   /** @throws RateLimitConfigError if an option is invalid */
   constructor(options: RedisStoreOptions) {
@@ -166,8 +162,37 @@ export class RedisStore implements BaseStore, SharedStore {
     return alive;
   }
 
+  watchHeartbeats(watcher: HeartbeatWatcher): () => void {
+    return this.heartbeats.watch(watcher);
+  }
+
   watchClock(compare: (aheadMs: number) => void): void {
     this.compareClocks = compare;
+  }
+
+  follow(prefix: string, follower: Follower): void {
+    this.feed.follow(changesOf(prefix), follower);
+  }
+
+  unfollow(prefix: string, follower: Follower): void {
+    this.feed.unfollow(changesOf(prefix), follower);
+  }
+
+  followGrants(prefix: string, instance: string, follower: GrantFollower): () => void {
+    return this.feed.followGrants(prefix, instance, follower);
+  }
+
+  isFollowed({ key }: Counter): boolean {
+    return this.feed.isFollowed(key);
+  }
+
+  watch(listener: (change: StoreChange) => void): () => void {
+    return this.breaker.watch(listener);
+  }
+
+  /** @internal */
+  isProbing(server: string): boolean {
+    return this.breaker.isProbing(server);
   }
 
   /** @internal Whether the server is known to be a Redis Cluster. */
@@ -178,6 +203,16 @@ export class RedisStore implements BaseStore, SharedStore {
   /** @internal Whether the server does not have the command INFO. */
   get hidesInfo(): boolean {
     return this.current.client.options.enableReadyCheck === false;
+  }
+
+  /** @internal Reports the form in which a server runs the Lua, when it is known. */
+  watchFunctionSupport(listener: (form: FunctionSupport) => void): void {
+    this.functions.watch(listener);
+  }
+
+  /** @internal Reports a server that does not permit to publish or to subscribe, so that changes by others are unknown. */
+  watchRefusals(listener: (fault: StoreFault) => void): void {
+    this.feed.watchRefusals(listener);
   }
 
   async ready(probe?: (subject: string) => readonly Hit[]): Promise<void> {

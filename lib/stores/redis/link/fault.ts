@@ -146,8 +146,13 @@ export function opensAtOnce({ kind }: StoreFault): boolean {
 const NOT_CONNECTED =
   /^(Connection is closed|Stream isn't writeable|Cluster isn't ready|Cluster is ended|Connection is (in|un)|None of startup nodes|Failed to refresh slots|All sentinels|Socket |Command timed out|Protocol error|Unknown RESP|timeout|Client network socket)/i;
 
-const CONNECTION_NAMES: readonly string[] =
-  'AbortError InterruptError ParserError MaxRetriesPerRequestError ClusterAllFailedError'.split(' ');
+const CONNECTION_NAMES = [
+  'AbortError',
+  'InterruptError',
+  'ParserError',
+  'MaxRetriesPerRequestError',
+  'ClusterAllFailedError',
+];
 
 const TIMED_OUT = 'timed out';
 const NO_TLS = 'what it sent is not TLS';

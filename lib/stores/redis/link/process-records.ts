@@ -4,9 +4,9 @@ import {
   ENDED_MS,
   KEPT_MS,
   MOST_READ,
-  MOST_WRITERS,
   SharedMinutes,
   type AddedMinute,
+  type Writer,
 } from './shared-minutes.js';
 
 /** How long questions and answers are kept. */
@@ -32,6 +32,8 @@ export interface Records {
   readonly minutes: readonly (string | null)[];
 }
 
+/** Maximum number of processes whose ids can be recognised, and for how long after the last has ended, in milliseconds. */
+const MOST_WRITERS = 1000;
 const WRITERS_KEPT_MS = 86_400_000;
 
 /** A question of a process to all processes. */
@@ -110,6 +112,11 @@ export class ProcessRecords {
       return text ? { text, leftMs: left[index]! } : [];
     });
     return { secret: secret!, records, minutes: texts.slice(keys.length) };
+  }
+
+  /** Returns the processes that write ids of denials, and those that did. */
+  writers(): Promise<readonly Writer[]> {
+    return this.minutes.writers(MOST_WRITERS);
   }
 
   /**

@@ -8,9 +8,6 @@ export const ENDED_MS = 130_000;
 /** Maximum number of processes that are read. */
 export const MOST_READ = 256;
 
-/** Maximum number of processes whose ids can be recognised, and for how long after the last has ended, in milliseconds. */
-export const MOST_WRITERS = 1000;
-
 /** A minute of a process, which is added to the same minute of the others. */
 export interface AddedMinute {
   /** Minutes since the epoch. */
@@ -62,7 +59,7 @@ export class SharedMinutes {
   }
 
   /** Returns the processes that have published last, the latest first. */
-  async writers(most = MOST_WRITERS): Promise<readonly Writer[]> {
+  async writers(most: number): Promise<readonly Writer[]> {
     const found = await this.control.call((redis) =>
       redis.zrange(`${this.key}:writers`, '0', String(most - 1), 'REV', 'WITHSCORES'),
     );

@@ -1,4 +1,4 @@
-import { matching, readOptions } from '../../../contracts/options.js';
+import { readOptions, type OptionCheck } from '../../../contracts/options.js';
 import { rejectConfig } from '../../../contracts/rate-limit-config.error.js';
 import { RateLimitConflictError } from '../../../contracts/rate-limit-conflict.error.js';
 import type { LuaModule } from '../../../contracts/lua-module.js';
@@ -20,11 +20,13 @@ import beatRules from './beat-rules.lua.js';
 import confirmRules from './confirm-rules.lua.js';
 import loadRules from './load-rules.lua.js';
 import {
+  changeText,
   CONFIRM,
   fieldOf,
   keptParts,
   LOSSES,
   readRecord,
+  recordText,
   rulesOf,
   type VersionParts,
 } from './stored-rule.js';
@@ -43,7 +45,11 @@ export interface RedisRuleSourceOptions {
   readonly key?: string;
 }
 
-const KEY = matching(/^[\x21-\x7a|~]{1,64}$/, '1 to 64 printable ASCII characters without braces and spaces');
+const KEY: OptionCheck = {
+  allowed: '1 to 64 printable ASCII characters without braces and spaces',
+  accepts: (value) => typeof value === 'string' && /^[\x21-\x7a\x7c\x7e]{1,64}$/.test(value),
+};
+
 const OPTIONS = { redis: { ...REDIS, isRequired: true }, key: KEY };
 
 /** Milliseconds in which a replica has to confirm a change: other calls on the connection wait meanwhile. */
@@ -119,12 +125,9 @@ export class RedisRuleSource implements RuleSource {
 
   async write(change: RuleChange): Promise<number> {
     checkExpiry(change);
-    const { version = '', ...record } = change;
-    const { expiresInMs = 0, inherit, rule, fields, by, reason } = record;
-    const text = fields === undefined ? '' : JSON.stringify({ fields, by, reason });
-    const values = [fieldOf(change), text, expiresInMs, version, inherit === 'reset' ? 1 : 0];
-    const limits = [MOST_LIVE_RULES, MOST_RECORDS];
-    const reply = await this.run(writeRule, ...values, JSON.stringify(record), ...limits);
+    const { expiresInMs = 0, version = '', inherit, rule } = change;
+    const values = [fieldOf(change), changeText(change), expiresInMs, version, inherit === 'reset' ? 1 : 0];
+    const reply = await this.run(writeRule, ...values, recordText(change), MOST_LIVE_RULES, MOST_RECORDS);
     const [outcome, current, replicas = '0'] = reply as [string, string, string?];
     if (outcome === 'lost') throw new RateLimitConflictError(rule, 0, `${LOSSES[current]}; ${CONFIRM}`);
     if (outcome === 'conflict') throw new RateLimitConflictError(rule, Number(current), Number(version));
@@ -134,7 +137,7 @@ export class RedisRuleSource implements RuleSource {
   }
 
   /** Stores the rules in force again. */
-  restore(author: Pick<RuleChange, 'by' | 'reason'>): Promise<number> {
+  async restore(author: Pick<RuleChange, 'by' | 'reason'>): Promise<number> {
     return this.confirm(author, 'restored', JSON.stringify(this.inForce?.parts ?? []));
   }
 

@@ -27,6 +27,16 @@ export function fieldOf({ rule, subject }: Pick<RuleChange, 'rule' | 'subject'>)
   return subject === undefined ? rule : `${rule}${BREAK}${JSON.stringify(subject)}`;
 }
 
+/** The JSON of a change in the hash; empty if the change is removed. */
+export function changeText({ fields, by, reason }: RuleChange): string {
+  return fields === undefined ? '' : JSON.stringify({ fields, by, reason });
+}
+
+/** The JSON of a change in the history. */
+export function recordText({ version: _version, ...change }: RuleChange): string {
+  return JSON.stringify(change);
+}
+
 /**
  * Reads a change; `undefined` if it has ended. One that another program wrote is unreadable.
  *

@@ -37,7 +37,7 @@ class WaitingRequest implements Request {
 class Batch {
   /** Number of its keys, including duplicates. */
   keys = 0;
-  // No literal, see docs/adr/0111-no-literals-for-what-waits.md.
+  // No array literal, see docs/adr/0111-no-literals-for-what-waits.md.
   private readonly requests = new Array<WaitingRequest>();
 
   /** @param timeout in milliseconds; by default that of the store */

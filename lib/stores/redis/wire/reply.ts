@@ -55,6 +55,7 @@ interface ReadRequest {
   readonly hits: readonly Pick<Hit, 'algorithm' | 'alerts'>[];
 }
 
+/** A result of the reply: no object literal, see docs/adr/0111-no-literals-for-what-waits.md. */
 class ReadResult implements HitResult {
   readonly source = 'redis';
 
