@@ -6,15 +6,11 @@ export type RecordedCommand = Pick<MonitoredCommand, 'name' | 'args'>;
 
 /**
  * Returns the commands that clients sent during an action, in the server's order, without those in scripts.
- * Heartbeats are left out, because they are sent by a timer. It records all clients of the server, so use a separate
- * server. A client that connects during the action is recorded with its handshake, so connect it before.
+ * It records all clients of the server, so use a separate server. A client that connects during the action is recorded
+ * with its handshake, so connect it before.
  */
 export function recordCommands(url: string, action: () => Promise<unknown>): Promise<RecordedCommand[]> {
-  return record(
-    url,
-    action,
-    ({ inScript, args }) => !inScript && !args.some((arg) => arg.includes('{instances}')),
-  );
+  return record(url, action, ({ inScript }) => !inScript);
 }
 
 const READS = new Set(['mget', 'lindex', 'time']);
@@ -27,6 +23,7 @@ export function recordScriptWrites(url: string, action: () => Promise<unknown>):
   return record(url, action, ({ inScript, name }) => inScript && !READS.has(name));
 }
 
+/** Records the commands that are wanted, without those of heartbeats, because a timer sends them. */
 async function record(
   url: string,
   action: () => Promise<unknown>,
@@ -41,7 +38,7 @@ async function record(
   const stop = await monitorCommands(url, (command) => {
     const { name, args } = command;
     if (args[0] === token) end();
-    else if (isWanted(command)) recorded.push({ name, args });
+    else if (isWanted(command) && !args.some((arg) => arg.includes('{instances}'))) recorded.push({ name, args });
   });
   try {
     await action();
