@@ -91,8 +91,8 @@ export class LiveFollower {
   private readonly logger = new Logger('RateLimit');
   private stop: (() => void) | undefined;
   private retry: Timer | undefined;
-  private reading: Promise<void> | undefined;
-  private isOutdated = false;
+  private reading = Promise.resolve();
+  private next: Promise<void> | undefined;
   private isClosed = false;
   version: SourcedRules['version'] | undefined;
   /** What the source has lost; `undefined` if it holds the rules in force. */
@@ -112,11 +112,13 @@ export class LiveFollower {
     void this.read(); // A change before that was not reported.
   }
 
-  /** Loads the rules; once more if they change meanwhile. */
+  /** Loads the rules. A call during a load waits for the next one, which begins after it. */
   read(): Promise<void> {
-    this.isOutdated = true;
-    this.reading ??= this.readAll();
-    return this.reading;
+    this.next ??= this.reading.then(() => {
+      this.next = undefined;
+      return (this.reading = this.load());
+    });
+    return this.next;
   }
 
   async close(): Promise<void> {
@@ -127,15 +129,8 @@ export class LiveFollower {
     await this.source.close?.();
   }
 
-  private async readAll(): Promise<void> {
-    while (this.isOutdated && !this.isClosed) {
-      this.isOutdated = false;
-      await this.readOnce();
-    }
-    this.reading = undefined; // At once: a call in between would wait for rules that were read before it.
-  }
-
-  private async readOnce(): Promise<void> {
+  private async load(): Promise<void> {
+    if (this.isClosed) return;
     this.retry?.stop();
     try {
       const loaded = checkedRules(await inTime(() => this.source.load(), LOAD_MS));
