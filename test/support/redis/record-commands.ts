@@ -38,7 +38,8 @@ async function record(
   const stop = await monitorCommands(url, (command) => {
     const { name, args } = command;
     if (args[0] === token) end();
-    else if (isWanted(command) && !args.some((arg) => arg.includes('{instances}'))) recorded.push({ name, args });
+    else if (isWanted(command) && !args.some((arg) => arg.includes('{instances}')))
+      recorded.push({ name, args });
   });
   try {
     await action();
