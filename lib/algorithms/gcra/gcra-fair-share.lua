@@ -44,14 +44,6 @@ local limit, window, burst, places, fill_time, keep_time
 -- The state that was written last, which need not be read again.
 local written
 
--- The formats of structs by the number of doubles.
-local formats = {}
-
-local function format_of(doubles)
-  formats[doubles] = formats[doubles] or '<' .. string.rep('d', doubles)
-  return formats[doubles]
-end
-
 -- Divides the pool by weight among the tenants that miss units. Its loops call no function, since these would cost most.
 local function level()
   total = -pool

@@ -6,11 +6,19 @@
 
 -- Local names are looked up faster than global ones.
 local cjson, ipairs, math, pcall, redis = cjson, ipairs, math, pcall, redis
-local string, tonumber, type, unpack = string, tonumber, type, unpack
+local string, struct, tonumber, type, unpack = string, struct, tonumber, type, unpack
 
 -- The format of integers: %d is twice as fast, and correct if the server's long has 64 bits.
 local INTEGER, THREE_INTEGERS = '%d', '%d %d %d'
 if string.format('%d', 2 ^ 52) ~= '4503599627370496' then INTEGER, THREE_INTEGERS = '%.0f', '%.0f %.0f %.0f' end
+
+-- The formats of structs by the number of doubles.
+local formats = {}
+
+local function format_of(doubles)
+  formats[doubles] = formats[doubles] or '<' .. string.rep('d', doubles)
+  return formats[doubles]
+end
 
 -- Maximum number of keys that one command reads: unpack fails above 8,000.
 local MOST_READ = 1000

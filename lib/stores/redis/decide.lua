@@ -11,7 +11,8 @@
 -- Returns  now (microseconds), then three integers per hit: remaining (permits; if negative: none, and the subject is
 --          blocked for so many microseconds), wait (microseconds; from 0: allowed
 --          with this delay; -1: never allowed; below -1: allowed after -2 - wait), reset_after (microseconds); the
---          first value of a failed request is the error, a string; then further values, see requests.lua
+--          first value of a failed request is the error, a string; then further values, see requests.lua. If no request
+--          has failed, they are packed into one string, as doubles (8 bytes each, the least significant first)
 --
 -- @needs requests, announce, alerts
 
@@ -328,7 +329,7 @@ end
 -- Returns: whether it is decided.
 local function decide_lone(...)
   begin(...)
-  rules, reply = rules_of(argv[2]), { now, 0, 0, 0 }
+  rules, reply, has_failed = rules_of(argv[2]), { now, 0, 0, 0 }, false
   if is_full or not rules[1].plain then return false end
   hit_rule[1], hit_cost[1] = rules[1], 1
   start, first_key, count, has_moved = 2, 1, 1, false
@@ -349,7 +350,7 @@ local decide
 function decide(call_keys, call_argv)
   if not call_argv[3] then
     local done, is_decided = pcall(decide_lone, call_keys, call_argv)
-    if done and is_decided then return reply end
+    if done and is_decided then return packed_reply() end
     call_argv[3] = LONE
   end
   begin_requests(call_keys, call_argv)
@@ -369,5 +370,5 @@ function decide(call_keys, call_argv)
   end
   if not saved and unsure then fail_from(unsure, failure) end
   append_parts()
-  return reply
+  return packed_reply()
 end

@@ -25,7 +25,8 @@
 --                                                        rule 1, cost 1; rule 2, cost 1
 --       [1,2,1,3,4]                                      the third key is KEYS[1] again
 --
--- Reply  now, 99,0,600000, 99,0,600000,                  each request: remaining, wait, reset_after
+-- Reply  (numbers, packed into one string, see decide.lua)
+--        now, 99,0,600000, 99,0,600000,                  each request: remaining, wait, reset_after
 --        99,0,600000, 5,0,0                              the peek, which charges nothing
 --        99,0,600000, -40000000,-90000002,90000000       the same peek if ann is blocked for 40 s, and no permit is
 --                                                        free for 90 s

@@ -7,6 +7,7 @@ import { WHEN_FULL, type Library } from './library.js';
 import { FUNCTIONS_OFF } from '../redis.store.options.js';
 import { isError, oneLine } from '../link/reply-error.js';
 import type { Algorithm } from '../../../contracts/algorithm.js';
+import { unpacked } from './reply.js';
 import { assembleScript, type ScriptName } from './script.js';
 
 /** The form in which a server runs the limiter's Lua. */
@@ -63,7 +64,7 @@ export class Functions implements Caller {
     const form = this.forms.get(call.server);
     if (!this.library || (form && !form.library)) return this.runScript(call, FUNCTIONS_OFF);
     const recover = (error: unknown): Promise<unknown> => this.recover(error, call);
-    if (form) return this.send(call).catch(recover);
+    if (form) return this.send(call).then(unpacked, recover);
     return this.send(call).then((reply) => this.ran(reply, call), recover);
   }
 
@@ -81,13 +82,12 @@ export class Functions implements Caller {
   }
 
   private send(call: Call, suffix = ''): Promise<unknown> {
-    const { keys } = call;
-    return this.client.fcall(this.library!.functions[call.main] + suffix, keys.length, ...keys, ...call.argv);
+    return send(this.client, 'fcall', call, this.library!.functions[call.main] + suffix);
   }
 
   private ran(reply: unknown, { server }: Call): unknown {
     this.note({ server, library: this.library!.name });
-    return reply;
+    return unpacked(reply);
   }
 
   private runScript(call: Call, reason: string): Promise<unknown> {
@@ -121,7 +121,7 @@ export class Functions implements Caller {
   }
 
   private sendWhenFull(call: Call, loads: number): Promise<unknown> {
-    return this.send(call, WHEN_FULL).catch((error: unknown) => {
+    return this.send(call, WHEN_FULL).then(unpacked, (error: unknown) => {
       if (isError(error) && error.message.startsWith(NOT_FOUND)) return this.recover(error, call, loads);
       throw error;
     });
@@ -162,15 +162,26 @@ export class Functions implements Caller {
   }
 }
 
-/** The scripts that are defined as commands of a client. */
+/** The methods of a client for its commands, also for those that are defined as scripts. */
 type Commands = Readonly<Record<string, ((...args: unknown[]) => Promise<unknown>) | undefined>>;
 
 /** Runs a call as a script on a client. Each script is sent once and called by its hash after that. */
-function evaluate(client: StoreClient, { main, algorithms, keys, argv }: Call): Promise<unknown> {
+function evaluate(client: StoreClient, call: Call): Promise<unknown> {
+  const { main, algorithms } = call;
   const name = nameOf(main, algorithms);
-  const commands = client as unknown as Commands;
-  if (!commands[name]) client.defineCommand(name, { lua: assembleScript(main, algorithms) });
-  return commands[name]!.call(client, keys.length, ...keys, ...argv);
+  if (!(name in client)) client.defineCommand(name, { lua: assembleScript(main, algorithms) });
+  return send(client, name, call).then(unpacked);
+}
+
+/** Sends the keys and arguments of a call. The reply of decide.lua is binary. */
+function send(
+  client: StoreClient,
+  command: string,
+  { main, keys, argv }: Call,
+  ...first: string[]
+): Promise<unknown> {
+  const method = (client as unknown as Commands)[main === 'decide' ? `${command}Buffer` : command]!;
+  return method.call(client, ...first, keys.length, ...keys, ...argv);
 }
 
 /** Returns the name of the command for a script with some algorithms. */
