@@ -75,7 +75,7 @@ function hidesInfo(error: ReplyError): boolean {
 
 /**
  * Limits the `socketTimeout` of ioredis to the handshake of a connection. Later, it would end connections also when the
- * process was busy and has not read a reply yet.
+ * process was busy and has not read a reply yet, and start a timer for each command.
  */
 export function boundHandshake(client: StoreClient): void {
   forEachNode(client, (node) => {
@@ -84,6 +84,11 @@ export function boundHandshake(client: StoreClient): void {
     if (socketTimeout === undefined) return;
     node.on('ready', () => (options.socketTimeout = LONGEST_TIMER_MS));
     node.on('close', () => (options.socketTimeout = socketTimeout));
+    const timed = node as unknown as { setSocketTimeout?: () => void };
+    const startTimer = timed.setSocketTimeout?.bind(timed);
+    timed.setSocketTimeout = () => {
+      if (options.socketTimeout === socketTimeout) startTimer?.();
+    };
   });
 }
 
