@@ -85,7 +85,7 @@ export class RoutingLimiter implements OnModuleInit {
 
 /**
  * Applies a rule of `onDemand` to every HTTP request before it is routed and before its body is parsed: also to requests
- * of unknown paths and with broken bodies, which no guard sees. Call it before `app.listen()`. What is added to the
+ * of unknown paths and with malformed bodies, which no guard sees. Call it before `app.listen()`. What is added to the
  * framework before it is not limited.
  *
  * @param rule name of a rule in `onDemand`, whose `by` needs no user

@@ -187,7 +187,7 @@ export type NotOfLeases = (typeof NOT_OF_LEASES)[number];
 export type ConcurrencyRule<Name extends string = string> = Named<Name> & RuleBase & LeaseChoice;
 
 /**
- * A rule for `consume` and `reserve`: every algorithm except `concurrency`. Without `algorithm` it is a
+ * A rule for `consume` and `acquire`: every algorithm except `concurrency`. Without `algorithm` it is a
  * `sliding-window-log`, with a limit of at most 10,000.
  */
 export type Rule<Name extends string = string> = Named<Name> &
