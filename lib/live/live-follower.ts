@@ -50,7 +50,7 @@ export function checkedRules(loaded: unknown): SourcedRules {
       throw new Error(`\`load\` of the source returned ${of} twice`);
     known.add(of);
     if (!isDuration(entry['expiresInMs'])) {
-      throw new Error(`\`load\` of the source returned another expiresInMs than milliseconds for ${of}`);
+      throw new Error(`\`load\` of the source returned an invalid expiresInMs for ${of}`);
     }
     return readable;
   });

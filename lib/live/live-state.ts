@@ -19,8 +19,7 @@ class RejectedRules {
     if (this.reasons.get(rule) === reason) return;
     this.accept(rule);
     this.reasons.set(rule, reason);
-    const stays =
-      'The last live rule that was right, or the rule in the code, stays in force in this process';
+    const stays = 'The last valid live rule, or the rule in the code, stays in force in this process';
     this.warnings.warn('RL_LIVE_RULE_REJECTED', `${reason}. ${stays}; correct the rule in the source.`, rule);
   }
 

@@ -128,7 +128,7 @@ export class SourceRules extends LiveRules {
   private async write(change: RuleChange): Promise<number> {
     const { source } = this;
     if (!source.write) {
-      rejectConfig('live rules: the source in `liveRules` cannot be written; change it where it is');
+      rejectConfig('live rules: the source in `liveRules` is read-only; change it there');
     }
     const wrong = changeProblem(change);
     if (wrong !== undefined) rejectConfig(wrong);

@@ -116,8 +116,8 @@ export function describeRateLimits<Document extends OpenApiDocument>(
   const handlers = operationHandlers(app);
   if (handlers.size > 0 && [...handlers.values()].every(({ type, handler }) => !routes.of(type, handler))) {
     rejectConfig(
-      'describeRateLimits: the application is not initialized, so its rules are not known; write it in a document ' +
-        "factory, SwaggerModule.setup('docs', app, () => describeRateLimits(app, ...)), or call `await app.init()` before",
+      'describeRateLimits: the application is not initialized, so its rules are not known; call it in a document ' +
+        "factory, SwaggerModule.setup('docs', app, () => describeRateLimits(app, ...)), or after `await app.init()`",
     );
   }
   const guards = app.get(Guards, { strict: false });

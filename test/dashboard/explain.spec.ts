@@ -98,7 +98,7 @@ describe('a customer who calls because of a 429', () => {
       rules: [],
     });
     expect(await app.limits.explain('abcdefghijkl', BY)).toMatchObject({
-      problem: 'No process of this application that is known has written this id.',
+      problem: 'No known process of this application has written this id.',
     });
   });
 
@@ -106,9 +106,7 @@ describe('a customer who calls because of a 429', () => {
     const app = await start();
     const id = await deniedId(app);
     await expect(app.limits.explain(id, { by: '' })).rejects.toThrow('by: got ""');
-    await expect(app.limits.explain('short', BY)).rejects.toThrow(
-      'explain: got a text that is no id of a denial',
-    );
+    await expect(app.limits.explain('short', BY)).rejects.toThrow('explain: this is not the id of a denial');
     await app.limits.explain(id, BY);
     expect(app.logs.ours().map(({ message }) => message)).toContain(
       `An explanation of the denial ${id} was requested by "support".`,

@@ -62,7 +62,7 @@ describe('@RateLimit on a method that no guard reaches stops the application', (
     }
     expect(await refusalToStart({ imports: [withRules()], controllers: [Routes] })).toBe(
       configMessage(
-        `@RateLimit on Routes.helper: this method is no handler, so no guard limits it; ${CONSUME}`,
+        `@RateLimit on Routes.helper: this method is not a handler: no guard limits it; ${CONSUME}`,
       ),
     );
   });

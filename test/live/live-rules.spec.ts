@@ -304,7 +304,7 @@ describe('live rules', () => {
     [
       'an end that is no duration',
       { version: 1, entries: [{ ...LIMIT_3, expiresInMs: 'soon' }] },
-      'another expiresInMs than milliseconds for rule "login"',
+      'an invalid expiresInMs for rule "login"',
     ],
     ['a rule twice', { version: 1, entries: [LIMIT_3, LIMIT_3] }, 'returned rule "login" twice'],
   ])(

@@ -107,7 +107,7 @@ describe('live rules that Redis has lost', () => {
         (error: unknown) => (error as Error).message,
       );
     for (let result = await restore(); result !== true; result = await restore()) {
-      expect(result).toBe('live rules: another process has later rules; repeat it');
+      expect(result).toBe('live rules: another process has later rules; try again');
     }
     await expectLimit(other, 3);
   }, 60_000);

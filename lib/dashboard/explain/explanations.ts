@@ -127,10 +127,10 @@ const OFF = 'explain: denials are not recorded, since RateLimitDashboardModule h
 
 const UNSENT = 'A process has not sent the requests that it recorded.';
 
-const UNKNOWN = 'No process of this application that is known has written this id.';
+const UNKNOWN = 'No known process of this application has written this id.';
 
 const SILENT =
-  'The process that wrote this id has not answered, or has the denial no longer; try again in 5 seconds.';
+  'The process that wrote this id has not answered, or no longer has the denial; try again in 5 seconds.';
 
 const NOTHING: RecordedRequests = { share: 1, isWhole: true, requests: [] };
 
@@ -138,9 +138,7 @@ const NOTHING: RecordedRequests = { share: 1, isWhole: true, requests: [] };
 function checkedId(given: unknown): string {
   const [, id] = /^\s*#?([\w-]{12})\s*$/.exec(String(given)) ?? [];
   if (id !== undefined) return id;
-  rejectConfig(
-    'explain: got a text that is no id of a denial; an id has 12 characters, such as q7Xk0aV3mJtE',
-  );
+  rejectConfig('explain: this is not the id of a denial; an id has 12 characters, such as q7Xk0aV3mJtE');
 }
 
 function isDenying({ allowed, shadow }: RuleDecision): boolean {

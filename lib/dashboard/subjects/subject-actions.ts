@@ -87,7 +87,7 @@ export class SubjectActions {
     }
     if (!this.limits.rules.source?.write || !rules.every((each) => isPlain(each, subject))) {
       throw new UnprocessableEntityException(
-        `Rule "${rule}" has no block. Set its field \`block\`, to "manual" if only the page shall block.`,
+        `Rule "${rule}" has no block. Set its field \`block\`, to "manual" if only the page may block.`,
       );
     }
     const why = reason === undefined ? REASON : `${REASON}: ${reason}`.slice(0, LONGEST_REASON);

@@ -33,7 +33,7 @@ export function warnOfFallbacks(rules: readonly TableRule[], warnings: Warnings)
   const names = rulesOf([...new Set(unconfirmed.map(({ name }) => `"${name}"`))]);
   warnings.warn(
     'RL_CONCURRENCY_FALLBACK',
-    `While Redis cannot decide, each process allows its share of the permits of ${names}, at least 1, beside those that are held already: a limit of 1 is then no mutex. Write onStoreError: 'deny' for a limit that must never be exceeded, or onStoreError: 'local' to confirm this.`,
+    `While Redis cannot decide, each process allows its share of the permits of ${names}, at least 1, besides those already held: a limit of 1 is then not a mutex. Write onStoreError: 'deny' for a limit that must never be exceeded, or onStoreError: 'local' to confirm this.`,
   );
 }
 

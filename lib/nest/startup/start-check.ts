@@ -106,7 +106,7 @@ export class StartCheck implements OnApplicationBootstrap {
     const path = `@RateLimit on ${owner}`;
     if (kind === 'unknown') this.unclear.push(owner);
     else if (kind === 'none') {
-      this.problems.push(`${path}: this method is no handler, so no guard limits it; ${IN_THE_METHOD}`);
+      this.problems.push(`${path}: this method is not a handler: no guard limits it; ${IN_THE_METHOD}`);
     } else if (kind === 'field') this.checkField(path, method);
     else if (this.guards.hasOursGlobally) return;
     else if (this.guards.globals().length + guards.length > 0) {

@@ -154,12 +154,11 @@ export class RedisRuleSource implements RuleSource {
     const record = JSON.stringify({ rule: '', by, reason, loss });
     const reply = await this.run(confirmRules, parts, record, MOST_RECORDS);
     const [outcome, version = '0', replicas = '0'] = reply as [string, string?, string?];
-    if (outcome === 'whole')
-      throw new RateLimitConflictError('', 0, 'no live rules are lost, or not any more');
+    if (outcome === 'whole') throw new RateLimitConflictError('', 0, 'no live rules are lost');
     if (outcome === 'gone')
       rejectConfig('rules.restore: no process has the lost rules; set them again after rules.accept()');
     if (outcome === 'unknown')
-      throw new RateLimitConflictError('', 0, 'another process has later rules; repeat it');
+      throw new RateLimitConflictError('', 0, 'another process has later rules; try again');
     if (replicas !== '0') await this.replicated(loss, version, replicas);
     return Number(version);
   }
