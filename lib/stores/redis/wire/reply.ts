@@ -39,12 +39,11 @@ const NEVER = -1;
 export function failureIn(reply: unknown): Error | undefined {
   if (typeof reply === 'number') return undefined;
   if (!Array.isArray(reply)) return replyError(`something unexpected (${typeof reply})`);
-  for (const part of reply as readonly unknown[]) {
-    if (typeof part === 'string') return replyError(part);
-    if (typeof part !== 'number' && !isNames(part))
-      return replyError(`a list with something unexpected (${typeof part})`);
-  }
-  return undefined;
+  const failed = (reply as readonly unknown[]).find((part) => typeof part !== 'number' && !isNames(part));
+  if (failed === undefined) return undefined;
+  return replyError(
+    typeof failed === 'string' ? failed : `a list with something unexpected (${typeof failed})`,
+  );
 }
 
 /** Whether a part of a reply is the list of names that a heartbeat returns. */
