@@ -145,11 +145,12 @@ export function fieldProblems(
     if (value === undefined) return [];
     const check = Object.hasOwn(checks, field) ? checks[field] : undefined;
     if (check) return check.accepts(value) ? [] : [rejection(pathOf(field), value, check)];
-    const fix = foreignFix(field, value);
+    const owners = ownersOf(field);
+    const fix = owners === '' ? foreignFix(field, value) : undefined;
     if (fix !== undefined) return [`${pathOf(field)}: ${fix}`];
     if (!definition) return []; // The field may be an option of the intended algorithm.
     const owner = algorithm === undefined ? `${definition.name}, the default algorithm` : definition.name;
-    return [unknownOption(pathOf(field), field, Object.keys(checks), ` of ${owner}${ownersOf(field)}`)];
+    return [unknownOption(pathOf(field), field, Object.keys(checks), ` of ${owner}${owners}`)];
   });
 }
 

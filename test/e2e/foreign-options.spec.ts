@@ -118,6 +118,10 @@ describe('fields of other rate limiters in a rule stop the application with the 
     expect(chosen).toMatch(
       /^rules.default.queue: no such option of gcra; leaky-bucket and concurrency have it; allowed: /,
     );
+    const [nested] = await problems({ rules: { default: { ...ONE, prefetch: { permits: 5, ttl: '1s' } } } });
+    expect(nested).toMatch(
+      /^rules.default.prefetch: no such option of sliding-window-log, the default algorithm; fixed-window, .* and gcra have it; /,
+    );
   });
 });
 
