@@ -170,8 +170,8 @@ describe('two rules of one name on one target', () => {
     const metadata = { imports: [RateLimitModule.forRoot({})], controllers: [Doubled] };
     expect(await refusalToStart(metadata)).toBe(
       configMessage(
-        '@RateLimit on Doubled: two rules named "default"; allowed: each name once',
-        '@RateLimit on Doubled.get: two rules named "x"; allowed: each name once',
+        '@RateLimit on Doubled: two rules named "default"; give one another name',
+        '@RateLimit on Doubled.get: two rules named "x"; give one another name',
       ),
     );
   });

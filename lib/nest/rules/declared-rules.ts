@@ -182,7 +182,7 @@ export class DeclaredRules {
       }
       const { name = DEFAULT_RULE_NAME }: RouteRule = rule;
       if (own.has(name))
-        this.problems.add(`${target.path}: two rules named "${name}"; allowed: each name once`);
+        this.problems.add(`${target.path}: two rules named "${name}"; give one another name`);
       own.add(name);
       const unset = Object.keys(rule).filter((field) => rule[field as keyof RouteRule] === undefined);
       for (const field of unset) this.undefinedFields.add(`${target.path}: ${field} of rule "${name}"`);
