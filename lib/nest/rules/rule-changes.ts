@@ -1,5 +1,5 @@
 import { isFields } from '../../contracts/fields.js';
-import { problem, rejectAny, rejectConfig, rejectValue } from '../../contracts/rate-limit-config.error.js';
+import { problem, rejectAny, rejectValue } from '../../contracts/rate-limit-config.error.js';
 import type { SourcedRule } from '../../contracts/rule-source.js';
 import { entryOf } from '../../contracts/entry-of.js';
 import type { Resolved } from '../../rules/compiled-rule.js';
@@ -100,7 +100,7 @@ function exceptionFields(rule: RuleFields, exception: unknown, path: string): Ru
     const { prefetch: _prefetch, trial: _trial, window, ...others } = rule;
     return { ...others, limit: 0, window: typeof window === 'function' ? '1m' : window, cost: 1 };
   }
-  if (!isFields(exception)) rejectConfig(`${path}: allowed: fields of the rule, "allow" or "deny"`);
+  if (!isFields(exception)) rejectValue(path, exception, 'fields of the rule, "allow" or "deny"');
   if (rule['share'] !== undefined) {
     const fix = 'for a rule with share: "allow" or "deny"; give the subject a weight in share';
     rejectValue(path, exception, fix);
