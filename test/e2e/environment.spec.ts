@@ -44,6 +44,12 @@ describe('a variable that sets a limit', () => {
     },
   );
 
+  it('the environment itself is no configuration, and the error has none of its values', () => {
+    expect(() => overridesFromEnv({ API_KEY: 'sk-1234' } as never)).toThrow(
+      "config of overridesFromEnv: got object; allowed: Nest's ConfigService, or { get: (name) => process.env[name] }",
+    );
+  });
+
   it('other environment variables do not affect the application', () => {
     expect(
       overridesFromEnv({ get: () => 'x' }, [
