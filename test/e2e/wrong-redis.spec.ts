@@ -103,6 +103,16 @@ describe('a wrong `redis` stops the application instead of dialing localhost:637
       'redis: got "redis://undefined:6379", which names no host; write "redis://host:6379"',
     ],
     [
+      'the text of a variable that is not set',
+      'undefined',
+      'redis: got "undefined", which names no host; write "redis://host:6379"',
+    ],
+    [
+      'a host that is the text of a variable that is not set',
+      'undefined:6379',
+      'redis: got "undefined:6379", which names no host; write "redis://host:6379"',
+    ],
+    [
       'a URL without a host',
       'redis://',
       'redis: got "redis://", which names no host; write "redis://host:6379"',

@@ -7,11 +7,15 @@ import { problem } from '../../contracts/rate-limit-config.error.js';
 const REDIS_ALLOWED =
   'a redis:// or rediss:// URL, ioredis options as an object, or an ioredis client or Cluster';
 
+/** Matches the text of a variable that is not set, in place of a host. */
+const NO_HOST = /^(undefined|null|nan)(?=:|$)/i;
+
 /** Returns what is wrong with the URL of a Redis server. */
 function urlProblem(given: string): string | undefined {
   if (given === '')
     return 'redis: got an empty string; write a redis:// or rediss:// URL, or leave `redis` undefined to count in the memory of each process';
   const got = `redis: got ${JSON.stringify(withoutPassword(given))}`;
+  if (NO_HOST.test(given)) return `${got}, which names no host; write "redis://host:6379"`;
   if (!/^\w[\w+.-]*:\/\//.test(given) && /^[\w.-]+(:\d+)?(\/\d*)?$/.test(given))
     return `${got}, which has no scheme; write "redis://${given}"`;
   if (given.startsWith('/')) return `${got}; write redis: { path: ${shown(given)} }`;
@@ -20,7 +24,7 @@ function urlProblem(given: string): string | undefined {
   if (!URL.canParse(given))
     return `${got}, which is not a URL; write "${scheme}user:password@host:6379", with a number as the port and the password encoded by encodeURIComponent`;
   const { hostname, pathname, searchParams } = new URL(given);
-  if (hostname === '' || /^(undefined|null|nan)$/i.test(hostname))
+  if (hostname === '' || NO_HOST.test(hostname))
     return `${got}, which names no host; write "${scheme}host:6379"`;
   if (!/^\/?\d*$/.test(pathname))
     return `${got}, whose path is not the number of a database; write "${scheme}host:6379/0"`;
