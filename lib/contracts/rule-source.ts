@@ -172,8 +172,10 @@ function hasMoreLevels(value: unknown, most: number): boolean {
   return most === 0 || Object.values(value).some((part) => hasMoreLevels(part, most - 1));
 }
 
-/** @throws RateLimitConfigError if a change would have ended when it is made, or at no time */
-export function checkExpiry({ rule, expiresInMs }: RuleChange): void {
+/** @throws RateLimitConfigError if a change names no rule or no author, or would have ended when it is made, or at no time */
+export function checkChange({ rule, by, expiresInMs }: RuleChange): void {
+  for (const [name, value] of Object.entries({ rule, by }))
+    if (typeof value !== 'string') rejectValue(`${name} of a live change`, value, 'a text');
   if (expiresInMs === undefined || expiresInMs >= 1) return;
   const allowed = 'milliseconds from 1, or undefined for a change without an end';
   rejectValue(`expiresInMs of live rule "${rule}"`, expiresInMs, allowed);

@@ -1,5 +1,5 @@
 import {
-  checkExpiry,
+  checkChange,
   MOST_LIVE_RULES,
   MOST_RECORDS,
   tooManyRules,
@@ -53,7 +53,7 @@ export class MemoryRuleSource implements RuleSource {
 
   async write(change: RuleChange): Promise<number> {
     const { rule, subject, fields, expiresInMs = Infinity, by, reason, inherit } = change;
-    checkExpiry(change);
+    checkChange(change);
     const now = this.now();
     const key = JSON.stringify([rule, subject]);
     const held = this.held.get(key);

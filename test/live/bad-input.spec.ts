@@ -221,6 +221,27 @@ describe('bad input for live rules', () => {
     await Promise.all([source.close?.(), other.close?.()]);
   });
 
+  it.each(EVERY_SOURCE)(
+    'a source in %s rejects a change with a rule or an author that is no text',
+    async (_name, open) => {
+      const { source, other } = open();
+      const change = { rule: 'login', fields: { limit: 3 }, ...OPS };
+      for (const wrong of [
+        { rule: ['login', 'api'] },
+        { rule: 5 },
+        { by: { name: 'ann' } },
+        { by: undefined },
+      ]) {
+        const [[name, given] = []] = Object.entries(wrong);
+        await expect(source.write!({ ...change, ...wrong } as never)).rejects.toThrow(
+          `${name} of a live change: got ${JSON.stringify(given)}; allowed: a text`,
+        );
+      }
+      expect((await other.load()).entries).toEqual([]);
+      await Promise.all([source.close?.(), other.close?.()]);
+    },
+  );
+
   it('a history of a million changes is read in part, and cut to a thousand by the next change', async () => {
     const key = uniquePrefix();
     const client = new Redis(redisUrl());

@@ -3,7 +3,7 @@ import { rejectConfig } from '../../../contracts/rate-limit-config.error.js';
 import { RateLimitConflictError } from '../../../contracts/rate-limit-conflict.error.js';
 import type { LuaModule } from '../../../contracts/lua-module.js';
 import {
-  checkExpiry,
+  checkChange,
   MOST_LIVE_RULES,
   MOST_RECORDS,
   tooManyRules,
@@ -124,7 +124,7 @@ export class RedisRuleSource implements RuleSource {
   }
 
   async write(change: RuleChange): Promise<number> {
-    checkExpiry(change);
+    checkChange(change);
     const { expiresInMs = 0, version = '', inherit, rule } = change;
     const values = [fieldOf(change), changeText(change), expiresInMs, version, inherit === 'reset' ? 1 : 0];
     const reply = await this.run(writeRule, ...values, recordText(change), MOST_LIVE_RULES, MOST_RECORDS);
