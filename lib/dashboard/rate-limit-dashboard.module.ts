@@ -76,12 +76,16 @@ for (const part of PARTS) {
 export class RateLimitDashboardModule implements OnModuleInit {
   /**
    * @internal
-   * @throws RateLimitConfigError if RateLimitModule is not imported
+   * @throws RateLimitConfigError if it has no options, or RateLimitModule is not imported
    */
   constructor(
-    @Inject(DASHBOARD_OPTIONS) private readonly options: DashboardOptions,
+    @Optional() @Inject(DASHBOARD_OPTIONS) private readonly options: DashboardOptions,
     @Optional() @Inject(Warnings) private readonly warnings: Warnings,
   ) {
+    if ((options as DashboardOptions | undefined) === undefined)
+      rejectConfig(
+        'RateLimitDashboardModule: imported without options; write RateLimitDashboardModule.forRoot()',
+      );
     if ((warnings as Warnings | undefined) !== undefined) return;
     rejectConfig(
       'RateLimitDashboardModule: RateLimitModule is not imported; add RateLimitModule.forRoot() to the imports of the root module',

@@ -188,6 +188,12 @@ describe('an operations page without guards', () => {
     }
   });
 
+  it('does not start without options, and the error names the fix', async () => {
+    expect(await refusalToStart({ imports: [imports[0]!, RateLimitDashboardModule] })).toContain(
+      'RateLimitDashboardModule: imported without options; write RateLimitDashboardModule.forRoot()',
+    );
+  });
+
   it('does not start beside another page of the application', async () => {
     const second = RateLimitDashboardModule.forRoot({ path: '/other' });
     expect(await refusalToStart({ imports: [...imports, second] })).toContain(
