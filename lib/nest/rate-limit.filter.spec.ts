@@ -42,10 +42,10 @@ function filterOver(answers: unknown[], type = 'fastify'): RateLimitFilter {
   };
   const responder = { complete: (denial) => denial } as Pick<Responder, 'complete'>;
   return new RateLimitFilter(
+    { answerDenial } as Pick<TransportLoader, 'answerDenial'> as TransportLoader,
     { httpAdapter } as unknown as HttpAdapterHost,
     responder as Responder,
     new ApplicationConfig(),
-    { answerDenial } as Pick<TransportLoader, 'answerDenial'> as TransportLoader,
   );
 }
 

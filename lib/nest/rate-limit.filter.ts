@@ -6,8 +6,9 @@ import { rawOf } from '../http/response-end.js';
 import { checkInjected } from './checks/module-check.js';
 import { isHttp } from './request/exchange.js';
 import { Responder, type Denial } from './request/responder.js';
-import { TransportLoader } from './request/transport-loader.js';
+import type { TransportLoader } from './request/transport-loader.js';
 import { RateLimitUnavailableException, RateLimitExceededException } from './rate-limit.exception.js';
+import { TRANSPORT_LOADER } from './tokens.js';
 
 const DENIALS: readonly Type[] = [RateLimitExceededException, RateLimitUnavailableException];
 
@@ -29,12 +30,12 @@ export class RateLimitFilter implements ExceptionFilter {
    * @throws RateLimitConfigError if Nest does not inject its dependencies
    */
   constructor(
+    @Inject(TRANSPORT_LOADER) private readonly transports: TransportLoader,
     @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
     @Inject(Responder) private readonly responder: Responder,
     @Inject(ApplicationConfig) private readonly config: ApplicationConfig,
-    @Inject(TransportLoader) private readonly transports: TransportLoader,
   ) {
-    checkInjected(this, 'filter', (responder as Partial<Responder> | undefined)?.complete);
+    checkInjected(this, 'Filter', (responder as Partial<Responder> | undefined)?.complete);
   }
 
   catch(exception: Denial, host: ArgumentsHost): Observable<never> | void {

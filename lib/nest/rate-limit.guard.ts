@@ -14,10 +14,11 @@ import { HttpExchange, isHttp, type Exchange, type SubjectHook } from './request
 import { Warnings } from './warnings.js';
 import { Responder } from './request/responder.js';
 import { Routes, type Handler } from './request/routes.js';
-import { TransportLoader } from './request/transport-loader.js';
+import type { TransportLoader } from './request/transport-loader.js';
 import { loadNamed } from './rules/named-parts.js';
 import type { SubjectResolver } from './rules/route-rule.js';
 import { RouteRules } from './startup/route-rules.js';
+import { TRANSPORT_LOADER } from './tokens.js';
 
 /** Marks a context whose request was counted: Nest passes the same context to all guards of a request. */
 const COUNTED = Symbol.for('nestjs-redis-rate-limit:counted');
@@ -50,14 +51,14 @@ export class RateLimitGuard implements CanActivate, OnModuleInit {
    * @throws RateLimitConfigError if Nest does not inject its dependencies
    */
   constructor(
+    @Inject(TRANSPORT_LOADER) private readonly transports: TransportLoader,
     @Inject(Routes) private readonly routes: Routes,
     @Inject(RouteRules) private readonly rules: RouteRules,
     @Inject(Admission) private readonly admission: Admission,
     @Inject(Responder) private readonly responder: Responder,
     @Inject(Warnings) private readonly warnings: Warnings,
-    @Inject(TransportLoader) private readonly transports: TransportLoader,
   ) {
-    checkInjected(this, 'guard', (routes as Partial<Routes> | undefined)?.of);
+    checkInjected(this, 'Guard', (routes as Partial<Routes> | undefined)?.of);
   }
 
   /**

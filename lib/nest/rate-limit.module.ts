@@ -41,6 +41,7 @@ import {
   RATE_LIMIT_REDIS,
   RATE_LIMIT_STORE,
   REGISTERS_FILTER,
+  TRANSPORT_LOADER,
 } from './tokens.js';
 import { observeResults, declaredClasses, hasOtherHandlers } from './startup/handlers.js';
 import type { HandlerEnhancers } from '../transports/handler-enhancers.js';
@@ -110,7 +111,7 @@ const providers: Provider[] = [
   { provide: Engine, useFactory: ({ engine }: RateLimiter) => engine, inject: [RateLimiter] },
   { provide: METHOD_LIMITER, useClass: InjectedLimiter },
   {
-    provide: TransportLoader,
+    provide: TRANSPORT_LOADER,
     useFactory: (module: ModuleRef) =>
       new TransportLoader(async () =>
         module.create((await import('../transports/handler-enhancers.js')).HandlerEnhancers),
@@ -120,7 +121,7 @@ const providers: Provider[] = [
   {
     provide: GRAPHQL_RESPONSE,
     useFactory: openTransports,
-    inject: [TransportLoader, ModulesContainer, DeclaredRules, Admission],
+    inject: [TRANSPORT_LOADER, ModulesContainer, DeclaredRules, Admission],
   },
   { provide: RateLimitEvents, useFactory: ({ events }: RateLimiter) => events, inject: [RateLimiter] },
   { provide: ROUTING_LIMITER, useClass: RoutingLimiter },

@@ -22,6 +22,12 @@ export const CLIENT_HOLDER = Symbol.for('nestjs-redis-rate-limit:client-holder')
 /** Injection token of what completes the responses to GraphQL operations; `undefined` without GraphQL. */
 export const GRAPHQL_RESPONSE = Symbol.for('nestjs-redis-rate-limit:graphql-response');
 
+/**
+ * Injection token of the `TransportLoader`. The guard and the filter have it first: Nest names the first dependency that is
+ * missing, and without the module, its name is the fix.
+ */
+export const TRANSPORT_LOADER = Symbol.for('nestjs-redis-rate-limit:RateLimitModule.forRoot() in imports');
+
 /** Injection token of the problems of the module's import. */
 export const ARGUMENT_PROBLEMS = Symbol.for('nestjs-redis-rate-limit:argument-problems');
 

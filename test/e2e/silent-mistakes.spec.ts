@@ -66,7 +66,7 @@ describe('a guard that Nest injects nothing into', () => {
   it('throws where it is created, instead of a 500 for each request', () => {
     const create = () => new (RateLimitGuard as unknown as new () => object)();
     expect(create).toThrow(
-      'new RateLimitGuard(): created without its dependencies; RateLimitModule registers its guard',
+      'new RateLimitGuard(): created without its dependencies; RateLimitModule registers one, so remove `useGlobalGuards`, or write @UseGuards(RateLimitGuard);',
     );
   });
 
@@ -92,7 +92,7 @@ describe('a guard that Nest injects nothing into', () => {
 it('a filter that Nest injects nothing into throws where it is created, instead of a 500 for each denied request', () => {
   const create = () => new (RateLimitFilter as unknown as new () => object)();
   expect(create).toThrow(
-    'new RateLimitFilter(): created without its dependencies; RateLimitModule registers its filter, so remove',
+    'new RateLimitFilter(): created without its dependencies; RateLimitModule registers one, so remove',
   );
 });
 

@@ -3,6 +3,7 @@ import {
   Get,
   Injectable,
   Module,
+  UseFilters,
   UseGuards,
   type CanActivate,
   type INestApplication,
@@ -13,6 +14,7 @@ import { APP_GUARD } from '@nestjs/core';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import {
   RateLimit,
+  RateLimitFilter,
   RateLimitGuard,
   RateLimitHealth,
   RateLimitModule,
@@ -20,7 +22,7 @@ import {
   type RateLimitModuleOptions,
 } from '../../lib/index.js';
 import type { RateLimitModuleExtras } from '../../lib/nest/rate-limit.options.js';
-import { closeApps, startApp } from '../support/nest-app.js';
+import { closeApps, refusalToStart, startApp } from '../support/nest-app.js';
 
 const ONE = { window: '1m', limit: 1 } as const;
 
@@ -32,6 +34,15 @@ class Open {
 @UseGuards(RateLimitGuard)
 @Controller('guarded')
 class Guarded {
+  @Get() get() {}
+}
+
+@Module({ controllers: [Guarded] })
+class OfGuarded {}
+
+@UseFilters(RateLimitFilter)
+@Controller('filtered')
+class Filtered {
   @Get() get() {}
 }
 
@@ -192,6 +203,24 @@ describe('@RateLimit without RateLimitModule', () => {
     const path = controllers.includes(Limited) ? '/limited' : '/decorated';
     expect([(await get(path)).status, (await get(path)).status]).toEqual([200, 200]);
   });
+
+  it.each<[string, ModuleMetadata]>([
+    ['a guard on a handler', { controllers: [Guarded] }],
+    ['a filter on a handler', { controllers: [Filtered] }],
+    [
+      'a guard in a module that does not import it, with isGlobal: false',
+      {
+        imports: [RateLimitModule.forRoot({ isGlobal: false }), OfGuarded],
+      },
+    ],
+  ])(
+    'without RateLimitModule, the application does not start with %s, and the error names the module',
+    async (_title, metadata) => {
+      expect(await refusalToStart(metadata)).toContain(
+        'the argument Symbol(nestjs-redis-rate-limit:RateLimitModule.forRoot() in imports) at index [0]',
+      );
+    },
+  );
 
   it('@RateLimit is no warning when another module of the application imports RateLimitModule', async () => {
     @Module({ imports: [RateLimitModule.forRoot({ isGlobal: false })] })

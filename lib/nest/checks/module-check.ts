@@ -79,27 +79,17 @@ export function checkForeignHooks(guard: object): void {
   );
 }
 
-const REGISTERED = {
-  guard:
-    'RateLimitModule registers its guard for every route, so remove `useGlobalGuards`, or write @UseGuards(RateLimitGuard)',
-  filter:
-    'RateLimitModule registers its filter, so remove `useGlobalFilters`, or write @UseFilters(RateLimitFilter)',
-};
-
 /**
  * Throws if Nest injects nothing into the guard or the filter: each request, or each denied one, would fail.
  *
- * @param dependency a method of the first argument of its constructor
+ * @param dependency a method of an argument of its constructor
  * @throws RateLimitConfigError
  */
-export function checkInjected(
-  { constructor }: object,
-  part: keyof typeof REGISTERED,
-  dependency: unknown,
-): void {
+export function checkInjected({ constructor }: object, part: 'Guard' | 'Filter', dependency: unknown): void {
   if (typeof dependency === 'function') return;
   rejectConfig(
-    `new ${constructor.name}(): created without its dependencies; ${REGISTERED[part]}; a subclass ` +
-      'has no constructor of its own, and injects into properties: @Inject(UsersService) private readonly users: UsersService',
+    `new ${constructor.name}(): created without its dependencies; RateLimitModule registers one, so remove \`useGlobal${part}s\`, or ` +
+      `write @Use${part}s(RateLimit${part}); a subclass has no constructor of its own, and injects into properties: ` +
+      '@Inject(Users) private readonly users: Users',
   );
 }

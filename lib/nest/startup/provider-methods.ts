@@ -13,7 +13,8 @@ import {
   type MethodLimiter,
 } from '../limited-method.js';
 import { loadNamed } from '../rules/named-parts.js';
-import { TransportLoader } from '../request/transport-loader.js';
+import type { TransportLoader } from '../request/transport-loader.js';
+import { TRANSPORT_LOADER } from '../tokens.js';
 import { isCall, isController, classOf, handlerKind, type HandlerMethod } from './handlers.js';
 import { RouteRules } from './route-rules.js';
 import { Warnings } from '../warnings.js';
@@ -65,7 +66,7 @@ export class ProviderMethods implements OnApplicationShutdown, MethodLimiter {
   constructor(
     @Inject(Routes) private readonly routes: Routes,
     @Inject(RouteRules) private readonly rules: RouteRules,
-    @Inject(TransportLoader) private readonly transports: TransportLoader,
+    @Inject(TRANSPORT_LOADER) private readonly transports: TransportLoader,
     @Inject(Responder) private readonly responder: Responder,
     @Inject(Warnings) private readonly warnings: Warnings,
     @Inject(METHOD_LIMITER) private readonly injected: InjectedLimiter,

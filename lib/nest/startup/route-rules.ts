@@ -27,7 +27,8 @@ import { methodRules } from '../rate-limit.decorator.js';
 import { textOf } from '../request/rate-limit-extension.js';
 import { BeforeRouting, type EarlyRule } from '../request/before-routing.js';
 import type { RouteLimit } from '../request/route-limit.js';
-import { TransportLoader } from '../request/transport-loader.js';
+import type { TransportLoader } from '../request/transport-loader.js';
+import { TRANSPORT_LOADER } from '../tokens.js';
 import { unreadVariables } from '../rules/overrides.js';
 import { isIntercepted } from '../handler-interceptor.js';
 import { RouteIds } from './route-ids.js';
@@ -63,7 +64,7 @@ export class RouteRules implements OnApplicationShutdown {
     @Inject(Routes) private readonly routes: Routes,
     @Inject(ApplicationConfig) private readonly config: ApplicationConfig,
     @Inject(BeforeRouting) private readonly before: BeforeRouting,
-    @Inject(TransportLoader) transports: TransportLoader,
+    @Inject(TRANSPORT_LOADER) transports: TransportLoader,
   ) {
     this.ids = new RouteIds(config, modules, declared.problems, transports);
     this.ruled = new Set(declared.ruledTransports);

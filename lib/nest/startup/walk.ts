@@ -3,7 +3,8 @@ import { ApplicationConfig, ModulesContainer } from '@nestjs/core';
 import { rejectAny } from '../../contracts/rate-limit-config.error.js';
 import { ModuleCheck } from '../checks/module-check.js';
 import { loadConditions } from '../request/route-limit.js';
-import { TransportLoader } from '../request/transport-loader.js';
+import type { TransportLoader } from '../request/transport-loader.js';
+import { TRANSPORT_LOADER } from '../tokens.js';
 import { RateLimitHealth } from '../rate-limit.health.js';
 import { RateLimitService } from '../rate-limit.service.js';
 import { RateLimiter } from '../../limiter/rate-limiter.js';
@@ -34,7 +35,7 @@ export class Walk implements OnModuleInit {
     @Inject(RouteRules) private readonly rules: RouteRules,
     @Inject(ProviderMethods) private readonly calls: ProviderMethods,
     @Inject(StartCheck) private readonly check: StartCheck,
-    @Inject(TransportLoader) private readonly transports: TransportLoader,
+    @Inject(TRANSPORT_LOADER) private readonly transports: TransportLoader,
     @Inject(RateLimitService) private readonly service: RateLimitService,
   ) {}
 
