@@ -1,6 +1,7 @@
 import type { Decision, RuleDecision } from '../contracts/decision.js';
 import { fieldsIn } from '../contracts/fields.js';
 import { parseDuration, type Duration } from '../contracts/duration.js';
+import { durationOption, readOptions } from '../contracts/options.js';
 
 const ALLOWED_DECISION: RuleDecision = {
   allowed: true,
@@ -64,6 +65,7 @@ async function denialIn(received: unknown): Promise<Denial> {
   const decision = [value, value.decision].find(isDecision);
   if (decision) return ofDecision(decision);
   const status = typeof value.status === 'number' ? value.status : value.statusCode;
+  if (received instanceof Promise) throw new TypeError('toBeRateLimited: got a promise; await it');
   if (typeof status !== 'number')
     throw new TypeError(`toBeRateLimited: got ${typeof received}; allowed: ${ALLOWED}`);
   const seconds = headerOf(value.headers, 'retry-after');
@@ -116,6 +118,11 @@ export interface ExpectedDenial {
   readonly retryAfter?: Duration;
 }
 
+const OPTIONS = {
+  rule: { allowed: 'the name of a rule', accepts: (value: unknown) => typeof value === 'string' },
+  retryAfter: durationOption,
+};
+
 /** The result of a matcher, for Jest and Vitest. */
 export interface MatcherResult {
   /** Whether the expectation holds. */
@@ -134,7 +141,7 @@ export interface MatcherResult {
 export const rateLimitMatchers = {
   async toBeRateLimited(received: unknown, expected: ExpectedDenial = {}): Promise<MatcherResult> {
     const denial = await denialIn(received);
-    const differences = differencesOf(denial, expected);
+    const differences = differencesOf(denial, readOptions('toBeRateLimited', expected, OPTIONS));
     const wanted = `a denial${expected.rule === undefined ? '' : ` by rule "${expected.rule}"`}`;
     const pass = differences.length === 0;
     return {
@@ -153,15 +160,8 @@ function differencesOf(
   const differences: string[] = [];
   if (rule !== undefined && !rules) differences.push('the body does not list "violated-policies"');
   if (rule !== undefined && rules && !rules.includes(rule)) differences.push(`denied by ${rules.join(', ')}`);
-  const expectedMs = retryAfter === undefined ? retryAfterMs : millisecondsIn(retryAfter);
+  const expectedMs = retryAfter === undefined ? retryAfterMs : parseDuration(retryAfter)! / 1000;
   if (expectedMs !== retryAfterMs)
     differences.push(`the wait is ${retryAfterMs} ms instead of ${expectedMs} ms`);
   return differences;
-}
-
-function millisecondsIn(duration: Duration): number {
-  const microseconds = parseDuration(duration);
-  if (microseconds === undefined)
-    throw new TypeError(`toBeRateLimited: retryAfter is ${JSON.stringify(duration)}; write "60s"`);
-  return microseconds / 1000;
 }

@@ -62,6 +62,19 @@ describe('toBeRateLimited', () => {
 
   it('toBeRateLimited throws for a value that is no response, decision or exception', async () => {
     await expect(match('429')).rejects.toThrow('toBeRateLimited: got string; allowed: a response of fetch');
+    await expect(match(Promise.resolve(denied))).rejects.toThrow('toBeRateLimited: got a promise; await it');
+  });
+
+  it.each<[unknown, string]>([
+    [
+      { rul: 'login' },
+      'toBeRateLimited.rul: no such option: did you mean "rule"?; allowed: rule, retryAfter',
+    ],
+    ['login', 'the options of toBeRateLimited: got "login"; allowed: an object with rule, retryAfter'],
+    [{ rule: /login/ }, 'rule: got a RegExp; allowed: the name of a rule'],
+    [{ retryAfter: 60 }, 'retryAfter: got 60: write "60s" or "60ms"; allowed: an integer with a unit'],
+  ])('toBeRateLimited throws for the options %p, which would check nothing', async (expected, problem) => {
+    await expect(match(denied, expected as ExpectedDenial)).rejects.toThrow(problem);
   });
 
   it('toBeRateLimited reports with .not what was denied', async () => {
