@@ -210,8 +210,8 @@ describe('counts that are strings of digits', () => {
 
 describe('RateLimitModule without forRoot', () => {
   const REFUSAL = configMessage(
-    'RateLimitModule: imported without options; write RateLimitModule.forRoot({ … }) in the imports of the root ' +
-      'module, and remove it from those of other modules, since what it provides is global',
+    'RateLimitModule: imported without options; write RateLimitModule.forRoot({ … }) in the root module, and ' +
+      'remove it from other modules: it is global',
   );
 
   it('stops the application', async () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { ConfigModuleOptions } from '@nestjs/config';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { overridesFromEnv } from '../../lib/index.js';
+import { configMessage } from '../support/config-message.js';
 import { configuredBy, fromVariables, restoreEnvironment } from '../support/configured-app.js';
 import { limitHeaders } from '../support/http-client.js';
 import { closeApps, refusalToStart, startApp } from '../support/nest-app.js';
@@ -47,6 +48,19 @@ describe('a variable that sets a limit', () => {
   it('the environment itself is no configuration, and the error has none of its values', () => {
     expect(() => overridesFromEnv({ API_KEY: 'sk-1234' } as never)).toThrow(
       "config of overridesFromEnv: got object; allowed: Nest's ConfigService, or { get: (name) => process.env[name] }",
+    );
+  });
+
+  it('the environment in the place of overrides stops the application, and the error has none of its values', async () => {
+    const metadata = await configuredBy({}, () => ({ API_KEY: 'sk-1234' }) as never);
+    expect(await refusalToStart(metadata)).toBe(
+      configMessage('overrides.API_KEY: got a text; allowed: an object with fields of a rule'),
+    );
+  });
+
+  it('the names of variables are a list, and the error about others has none of their values', () => {
+    expect(() => overridesFromEnv({ get: () => 5 }, { API_KEY: 'sk-1234' } as never)).toThrow(
+      'names of overridesFromEnv: got object; allowed: a list of names of variables',
     );
   });
 

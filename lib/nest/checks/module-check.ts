@@ -90,6 +90,6 @@ export function checkInjected({ constructor }: object, part: 'Guard' | 'Filter',
   rejectConfig(
     `new ${constructor.name}(): created without its dependencies; RateLimitModule registers one, so remove \`useGlobal${part}s\`, or ` +
       `write @Use${part}s(RateLimit${part}); a subclass has no constructor of its own, and injects into properties: ` +
-      '@Inject(Users) private readonly users: Users',
+      '@Inject(Users) readonly users: Users',
   );
 }

@@ -15,6 +15,7 @@ import {
   type OptionChecks,
 } from '../../contracts/options.js';
 import { problem, quoted } from '../../contracts/rate-limit-config.error.js';
+import { shown } from '../../contracts/shown.js';
 import { APPLICATION } from '../../limiter/rate-limiter.options.js';
 import { oneOf, RULE_FIELDS } from '../../rules/rule-fields.js';
 import { PREFIX } from '../../rules/keys.js';
@@ -81,7 +82,11 @@ const RULES: OptionCheck = {
   problems: (value, path) => {
     if (!isFields(value)) return [rejection(path, value, RULES)];
     const wrong = Object.entries(value).filter(([, rule]) => !isFields(rule));
-    return wrong.map(([name, rule]) => rejection(`${path}.${name}`, rule, RULE));
+    // Without a text: it may be a variable of the environment.
+    return wrong.map(
+      ([name, rule]) =>
+        `${path}.${name}: got ${typeof rule === 'string' ? 'a text' : shown(rule)}; allowed: ${RULE.allowed}`,
+    );
   },
 };
 

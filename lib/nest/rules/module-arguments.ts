@@ -5,8 +5,8 @@ import { EXTRAS, isModuleOption } from './check-options.js';
 
 /** The problem of a module that is imported as a class. */
 export const WITHOUT_OPTIONS =
-  'RateLimitModule: imported without options; write RateLimitModule.forRoot({ … }) in the imports of the root ' +
-  'module, and remove it from those of other modules, since what it provides is global';
+  'RateLimitModule: imported without options; write RateLimitModule.forRoot({ … }) in the root module, ' +
+  'and remove it from other modules: it is global';
 
 /** The ways in which `forRootAsync` can create the options; exactly one must be given. */
 const SOURCES = ['useFactory', 'useClass', 'useExisting'] as const;

@@ -1,6 +1,6 @@
 import { entryOf } from '../../contracts/entry-of.js';
 import { converted } from '../../contracts/options.js';
-import { problem, rejectAny, rejectConfig, rejectValue } from '../../contracts/rate-limit-config.error.js';
+import { problem, rejectAny, rejectConfig } from '../../contracts/rate-limit-config.error.js';
 import { OPTION_NAMES } from '../../rules/rule-fields.js';
 import { ROUTE_FIELDS, type FieldName, type RuleFields } from './rule-layers.js';
 import { byFromText } from './by.js';
@@ -112,14 +112,14 @@ export function unreadVariables(overrides: RuleOverrides = {}): readonly string[
 }
 
 function checkArguments(config: unknown, names: unknown): void {
-  // Without the value: it may be the environment.
+  // Without the values: either may be the environment.
   if (typeof (config as ConfigReader | null | undefined)?.get !== 'function') {
     rejectConfig(
       `config of overridesFromEnv: got ${typeof config}; allowed: Nest's ConfigService, or { get: (name) => process.env[name] }`,
     );
   }
   if (Array.isArray(names) && names.every((name) => typeof name === 'string')) return;
-  rejectValue('names of overridesFromEnv', names, 'a list of names of variables');
+  rejectConfig(`names of overridesFromEnv: got ${typeof names}; allowed: a list of names of variables`);
 }
 
 /** The rules that an override applies to: the rule of this name, or for `CREATE_ORDER` each rule whose name has this form. */
