@@ -82,13 +82,16 @@ export function boundHandshake(client: StoreClient): void {
     const { options } = node;
     const { socketTimeout } = options;
     if (socketTimeout === undefined) return;
-    node.on('ready', () => (options.socketTimeout = LONGEST_TIMER_MS));
-    node.on('close', () => (options.socketTimeout = socketTimeout));
-    const timed = node as unknown as { setSocketTimeout?: () => void };
-    const startTimer = timed.setSocketTimeout?.bind(timed);
-    timed.setSocketTimeout = () => {
-      if (options.socketTimeout === socketTimeout) startTimer?.();
-    };
+    const timed = node as unknown as { setSocketTimeout?: unknown };
+    const { setSocketTimeout } = timed;
+    node.on('ready', () => {
+      options.socketTimeout = LONGEST_TIMER_MS;
+      timed.setSocketTimeout = Function.prototype; // a function that does nothing
+    });
+    node.on('close', () => {
+      options.socketTimeout = socketTimeout;
+      timed.setSocketTimeout = setSocketTimeout;
+    });
   });
 }
 

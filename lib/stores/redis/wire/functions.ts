@@ -7,7 +7,6 @@ import { WHEN_FULL, type Library } from './library.js';
 import { FUNCTIONS_OFF } from '../redis.store.options.js';
 import { isError, oneLine } from '../link/reply-error.js';
 import type { Algorithm } from '../../../contracts/algorithm.js';
-import { unpacked } from './reply.js';
 import { assembleScript, type ScriptName } from './script.js';
 
 /** The form in which a server runs the limiter's Lua. */
@@ -64,7 +63,7 @@ export class Functions implements Caller {
     const form = this.forms.get(call.server);
     if (!this.library || (form && !form.library)) return this.runScript(call, FUNCTIONS_OFF);
     const recover = (error: unknown): Promise<unknown> => this.recover(error, call);
-    if (form) return this.send(call).then(unpacked, recover);
+    if (form) return this.send(call).catch(recover);
     return this.send(call).then((reply) => this.ran(reply, call), recover);
   }
 
@@ -87,7 +86,7 @@ export class Functions implements Caller {
 
   private ran(reply: unknown, { server }: Call): unknown {
     this.note({ server, library: this.library!.name });
-    return unpacked(reply);
+    return reply;
   }
 
   private runScript(call: Call, reason: string): Promise<unknown> {
@@ -121,7 +120,7 @@ export class Functions implements Caller {
   }
 
   private sendWhenFull(call: Call, loads: number): Promise<unknown> {
-    return this.send(call, WHEN_FULL).then(unpacked, (error: unknown) => {
+    return this.send(call, WHEN_FULL).catch((error: unknown) => {
       if (isError(error) && error.message.startsWith(NOT_FOUND)) return this.recover(error, call, loads);
       throw error;
     });
@@ -170,16 +169,12 @@ function evaluate(client: StoreClient, call: Call): Promise<unknown> {
   const { main, algorithms } = call;
   const name = nameOf(main, algorithms);
   if (!(name in client)) client.defineCommand(name, { lua: assembleScript(main, algorithms) });
-  return send(client, name, call).then(unpacked);
+  return send(client, name, call);
 }
 
 /** Sends the keys and arguments of a call. The reply of decide.lua is binary. */
-function send(
-  client: StoreClient,
-  command: string,
-  { main, keys, argv }: Call,
-  ...first: string[]
-): Promise<unknown> {
+function send(client: StoreClient, command: string, call: Call, ...first: string[]): Promise<unknown> {
+  const { main, keys, argv } = call;
   const method = (client as unknown as Commands)[main === 'decide' ? `${command}Buffer` : command]!;
   return method.call(client, ...first, keys.length, ...keys, ...argv);
 }

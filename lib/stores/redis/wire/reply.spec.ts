@@ -1,21 +1,34 @@
 import { describe, expect, it } from '@jest/globals';
-import { failureIn, unpacked } from './reply.js';
+import { algorithms } from '../../../algorithms/registry.js';
+import { failureIn, ReplyReader } from './reply.js';
+
+const REQUEST = { hits: [{ algorithm: algorithms.gcra, alerts: undefined }] };
+const NOW = 1_764_201_600_123_456;
 
 describe('the reply of decide.lua', () => {
   it('has the numbers that were packed, to the microsecond', () => {
-    const numbers = [1_764_201_600_123_456, 99, -90_000_002, -1, 0, Number.MAX_SAFE_INTEGER];
+    const numbers = [NOW, 99, 0, Number.MAX_SAFE_INTEGER];
     const packed = Buffer.alloc(8 * numbers.length);
     for (const [at, number] of numbers.entries()) packed.writeDoubleLE(number, 8 * at);
-    expect(unpacked(packed)).toEqual(numbers);
+    expect(failureIn(packed)).toBeUndefined();
+    expect(new ReplyReader(packed, [REQUEST]).next(REQUEST)).toMatchObject([
+      { allowed: true, remaining: 99, resetAfter: Number.MAX_SAFE_INTEGER, now: NOW },
+    ]);
   });
 
-  it('is a list if a request has failed, with the error as a text', () => {
-    expect(unpacked([1, Buffer.from('INVALID_STATE'), 0, 0])).toEqual([1, 'INVALID_STATE', 0, 0]);
+  it('is a list if a request has failed: the others have their results', () => {
+    const list = [NOW, Buffer.from('INVALID_STATE'), 0, 0, 99, 0, 60_000_000];
+    expect(failureIn(list)?.message).toBe('INVALID_STATE');
+    const reader = new ReplyReader(list, [REQUEST, REQUEST]);
+    expect(() => reader.next(REQUEST)).toThrow('INVALID_STATE');
+    expect(reader.next(REQUEST)).toMatchObject([{ allowed: true, remaining: 99, resetAfter: 60_000_000 }]);
+  });
+
+  it('fails a request that a shorter string does not have', () => {
+    expect(() => new ReplyReader(Buffer.alloc(8), [REQUEST]).next(REQUEST)).toThrow('too short');
   });
 
   it.each([Buffer.from('OK'), null, Buffer.from('nine char')])('is not %p', (reply) => {
-    expect(failureIn(unpacked(reply))).toEqual(
-      expect.objectContaining({ message: expect.stringMatching(/^something unexpected/) }),
-    );
+    expect(failureIn(reply)?.message).toMatch(/^something unexpected/);
   });
 });

@@ -2,28 +2,16 @@ import type { SharePart } from '../../../contracts/algorithm.js';
 import type { Alerts, Hit, HitResult } from '../../../contracts/store.js';
 
 /**
- * Returns the values of a reply of decide.lua. It packs numbers into one string of doubles, since ioredis takes as long for
- * a list of integers as the rest of a decision takes.
+ * The reply of decide.lua: the instant, then three integers per hit; the first value of a failed request is an error.
+ * Further values follow, each with the position of its hit: parts of subjects, when the next permit is available, and
+ * thresholds that were crossed.
+ *
+ * If no request has failed, they are doubles in one string: ioredis takes long for a list of integers. See
+ * docs/adr/0112-packed-replies.md.
  */
-export function unpacked(reply: unknown): unknown {
-  if (!Buffer.isBuffer(reply)) return Array.isArray(reply) ? reply.map(textOf) : reply;
-  if (reply.length % DOUBLE !== 0) return String(reply);
-  const numbers = new Array<number>(reply.length / DOUBLE);
-  for (let at = 0; at < numbers.length; at += 1) numbers[at] = reply.readDoubleLE(DOUBLE * at);
-  return numbers;
-}
+export type DecideReply = Buffer | readonly (number | Buffer)[];
 
 const DOUBLE = Float64Array.BYTES_PER_ELEMENT;
-
-function textOf(part: unknown): unknown {
-  return Buffer.isBuffer(part) ? String(part) : part;
-}
-
-/**
- * The reply of decide.lua: the instant, then three integers per hit; the first value of a failed request is an error.
- * Further values follow, each with the position of its hit: parts of subjects, and when the next permit is available.
- */
-export type DecideReply = readonly [now: number, ...rest: readonly (number | string)[]];
 
 const FIELDS = 3;
 
@@ -37,13 +25,16 @@ const NEVER = -1;
 
 /** Returns the error of the first failed request of a call; also an error if the reply is not one of this package. */
 export function failureIn(reply: unknown): Error | undefined {
-  if (typeof reply === 'number') return undefined;
+  if (typeof reply === 'number' || isPacked(reply)) return undefined;
   if (!Array.isArray(reply)) return replyError(`something unexpected (${typeof reply})`);
   const failed = (reply as readonly unknown[]).find((part) => typeof part !== 'number' && !isNames(part));
   if (failed === undefined) return undefined;
-  return replyError(
-    typeof failed === 'string' ? failed : `a list with something unexpected (${typeof failed})`,
-  );
+  const isText = typeof failed === 'string' || Buffer.isBuffer(failed);
+  return replyError(isText ? String(failed) : `a list with something unexpected (${typeof failed})`);
+}
+
+function isPacked(reply: unknown): boolean {
+  return Buffer.isBuffer(reply) && reply.length % DOUBLE === 0;
 }
 
 /** Whether a part of a reply is the list of names that a heartbeat returns. */
@@ -86,23 +77,33 @@ class ReadResult implements HitResult {
   ) {}
 }
 
+function unpacked(reply: Buffer): number[] {
+  const numbers = new Array<number>(reply.length / DOUBLE);
+  for (let at = 0; at < numbers.length; at += 1) numbers[at] = reply.readDoubleLE(DOUBLE * at);
+  return numbers;
+}
+
 /** Reads the results of requests in the reply of decide.lua, one after the other. */
 export class ReplyReader {
   private at = 1;
   private further: Further | undefined;
 
+  private readonly values: readonly (number | Buffer)[];
+
   /** @param requests all requests of the call */
   constructor(
-    private readonly reply: DecideReply,
+    reply: DecideReply,
     private readonly requests: readonly ReadRequest[],
-  ) {}
+  ) {
+    this.values = Buffer.isBuffer(reply) ? unpacked(reply) : reply;
+  }
 
   /** @throws Error the error of the request, if it failed */
   next({ hits }: ReadRequest): HitResult[] {
-    const { reply, at } = this;
+    const { values, at } = this;
     this.at += FIELDS * hits.length;
-    const failure = reply[at];
-    if (typeof failure !== 'number') throw replyError(failure ?? 'a list that is too short');
+    const failure = values[at];
+    if (typeof failure !== 'number') throw replyError(String(failure ?? 'a list that is too short'));
     const results = new Array<HitResult>(hits.length);
     for (let index = 0; index < hits.length; index += 1) {
       const slot = at + FIELDS * index;
@@ -125,15 +126,15 @@ export class ReplyReader {
   }
 
   private readFurther(): Further {
-    const reply = this.reply as readonly number[];
+    const values = this.values as readonly number[];
     const further = {
       parts: new Map<number, SharePart>(),
       next: new Map<number, number>(),
       crossed: new Map<number, number>(),
     };
     const first = this.requests.reduce((sum, { hits }) => sum + FIELDS * hits.length, 1);
-    for (let at = first; at < reply.length; at += PART) {
-      const [slot, one, other] = [reply[at]!, reply[at + 1]!, reply[at + 2]!];
+    for (let at = first; at < values.length; at += PART) {
+      const [slot, one, other] = [values[at]!, values[at + 1]!, values[at + 2]!];
       if (slot < 0 && one < 0) further.crossed.set(-slot - 1, other);
       else if (slot < 0) further.next.set(-slot - 1, one);
       else further.parts.set(slot - 1, { guaranteed: one, borrowed: other });
@@ -142,11 +143,11 @@ export class ReplyReader {
   }
 
   private result(at: number): HitResult {
-    const reply = this.reply as readonly number[];
-    const now = reply[0]!;
-    const remaining = reply[at]!;
-    const wait = reply[at + 1]!;
-    const resetAfter = reply[at + 2]!;
+    const values = this.values as readonly number[];
+    const now = values[0]!;
+    const remaining = values[at]!;
+    const wait = values[at + 1]!;
+    const resetAfter = values[at + 2]!;
     if (wait >= 0) return new ReadResult(true, remaining, 0, resetAfter, wait, now);
     const retryAfter = wait === NEVER ? null : -2 - wait;
     if (remaining >= 0) return new ReadResult(false, remaining, retryAfter, resetAfter, 0, now);
