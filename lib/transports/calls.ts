@@ -1,6 +1,6 @@
 import type { ArgumentsHost, ExecutionContext, Type } from '@nestjs/common';
 import type { Denial, Deny } from '../nest/request/responder.js';
-import { EMPTY, throwError, type Observable } from 'rxjs';
+import { of, throwError, type Observable } from 'rxjs';
 import type { Warnings } from '../nest/warnings.js';
 import { Exchange, WITHOUT_CLIENT } from '../nest/request/exchange.js';
 
@@ -102,9 +102,12 @@ export class RpcExchange extends CallExchange {
   }
 }
 
-/** Returns the reply to a denied message: an error with the details. A dropped event has none. */
+/**
+ * Returns the reply to a denied message: an error with the details. A dropped event has no reply, but a value: an
+ * Observable without one is an error for Kafka, which would deliver the event again, and ends its other handlers.
+ */
 export function rpcReply(exception: Denial, host: ArgumentsHost): Observable<never> {
-  if (DROPPED in exception) return EMPTY;
+  if (DROPPED in exception) return of(undefined) as Observable<never>;
   return throwError(() => grpcError(exception, host) ?? exception.getResponse());
 }
 
