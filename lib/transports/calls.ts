@@ -1,8 +1,9 @@
 import type { ArgumentsHost, ExecutionContext, Type } from '@nestjs/common';
 import type { Denial, Deny } from '../nest/request/responder.js';
 import { of, throwError, type Observable } from 'rxjs';
+import { connectionSignal, type Connection } from '../http/response-end.js';
 import type { Warnings } from '../nest/warnings.js';
-import { Exchange, WITHOUT_CLIENT } from '../nest/request/exchange.js';
+import { Exchange, hungUp, WITHOUT_CLIENT } from '../nest/request/exchange.js';
 
 /** The context of a call that Nest creates none for, as functions in rules and guards get it. */
 export class CallContext {
@@ -81,6 +82,12 @@ function metadataOf(host: ArgumentsHost): Metadata | undefined {
   return [metadata, (call as { metadata?: unknown } | undefined)?.metadata].find(isMetadata);
 }
 
+/** Whether an argument of a handler is a call of gRPC. */
+function isCall(value: unknown): value is Connection & { readonly cancelled: boolean } {
+  const { once, cancelled } = (value ?? {}) as { readonly once?: unknown; readonly cancelled?: unknown };
+  return typeof once === 'function' && typeof cancelled === 'boolean';
+}
+
 function isMetadata(value: unknown): value is Metadata {
   const { getMap, set } = (value ?? {}) as Partial<Metadata>;
   return typeof getMap === 'function' && typeof set === 'function';
@@ -99,6 +106,12 @@ export class RpcExchange extends CallExchange {
   /** Whether the sender expects no reply. */
   get isEvent(): boolean {
     return Reflect.getMetadata('microservices:handler_type', this.context.getHandler()) === EVENT;
+  }
+
+  /** Aborts when the client of gRPC has cancelled the call. */
+  override gone(): AbortSignal | undefined {
+    const call = this.context.getArgs<unknown[]>().find(isCall);
+    return call && connectionSignal(call, 'cancelled', call.cancelled, hungUp);
   }
 }
 

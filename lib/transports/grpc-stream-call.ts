@@ -61,6 +61,7 @@ class StreamCallFilter implements ExceptionFilter {
 
   catch(exception: Denial | FailedCall, host: ArgumentsHost): Observable<undefined> {
     const [call, callback] = host.getArgs<Arguments>();
+    if (call.cancelled) return of(undefined); // Its client has left the queue.
     const error = isDenial(exception) ? grpcError(exception, host) : this.failure(exception.error);
     if (callback) callback(error);
     else call.emit('error', error);

@@ -1,14 +1,21 @@
 import { request } from 'node:http';
-import type { INestApplication } from '@nestjs/common';
+import type { ClientDuplexStream, ClientUnaryCall, ServerDuplexStream } from '@grpc/grpc-js';
+import { Controller, type INestApplicationContext, type INestMicroservice } from '@nestjs/common';
+import { GrpcMethod, GrpcStreamCall } from '@nestjs/microservices';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { RateLimit } from '../../lib/index.js';
 import { RateLimiter } from '../../lib/limiter.js';
 import type { BaseStore } from '../../lib/store.js';
+import { Gate } from '../support/gate.js';
+import { LogLines } from '../support/log-lines.js';
 import { until } from '../support/redis/until.mjs';
 import { ADAPTERS, room, startGateway } from './gateway-app.js';
 import { desk, GRAPHQL, startGraphql } from './graphql-app.js';
+import { closeGrpc, startGrpc } from './grpc-app.js';
 
 const running: { close(): Promise<void> }[] = [];
 
+afterEach(closeGrpc);
 afterEach(async () => {
   for (const app of running.splice(0)) await app.close();
 });
@@ -16,7 +23,7 @@ afterEach(async () => {
 const WAITS = { by: 'everyone', maxWait: '1m' } as const;
 
 /** Follows the queue of an application: how many requests have joined it and left it. */
-function queueOf(app: INestApplication) {
+function queueOf(app: INestApplicationContext) {
   const { engine } = app.get(RateLimiter);
   const { base } = engine as unknown as { readonly base: BaseStore };
   const queue = { joined: 0, left: 0 };
@@ -55,6 +62,54 @@ describe.each(ADAPTERS)('a client of %s that disconnects while its messages wait
     await isLeft();
     await until(() => queue.left === 20, 'all messages to leave');
     expect(room.gate.arrived).toBe(1);
+  });
+});
+
+const calls = { gate: new Gate() };
+
+@Controller()
+class Depot {
+  @RateLimit({ ...WAITS, name: 'slow', limit: 1, algorithm: 'concurrency' })
+  @GrpcMethod('Depot', 'Slow')
+  async slow() {
+    await calls.gate.pass();
+    return { total: 1 };
+  }
+
+  @RateLimit({ ...WAITS, name: 'chat', limit: 1, algorithm: 'concurrency' })
+  @GrpcStreamCall('Depot', 'Chat')
+  chat(call: ServerDuplexStream<object, object>) {
+    void calls.gate.pass().then(() => call.end());
+  }
+}
+
+interface Client {
+  Slow(request: object, done: () => void): ClientUnaryCall;
+  Chat(): ClientDuplexStream<object, object>;
+}
+
+describe.each<[string, (client: Client) => ClientUnaryCall | ClientDuplexStream<object, object>]>([
+  ['@GrpcMethod', (client) => client.Slow({}, () => undefined)],
+  ['@GrpcStreamCall', (client) => client.Chat().on('error', () => undefined)],
+])('a client of gRPC that cancels its calls to %s while they wait', (_, begin) => {
+  it('leaves the queue, and its calls are neither handled nor errors in the log', async () => {
+    calls.gate = new Gate();
+    const logs = new LogLines();
+    let app!: INestMicroservice;
+    const client = (await startGrpc(Depot, {}, (started) => (app = started))) as unknown as Client;
+    app.useLogger(logs);
+    const { queue } = queueOf(app);
+    begin(client);
+    await until(() => calls.gate.inside === 1, 'the first call');
+    const waiting = Array.from({ length: 20 }, () => begin(client));
+    await until(() => queue.joined >= 20, 'all calls to wait');
+    for (const call of waiting) call.cancel();
+    await until(() => queue.left === 20, 'all calls to leave');
+    calls.gate.open();
+    begin(client);
+    await until(() => calls.gate.inside === 1, 'the next call');
+    expect([calls.gate.arrived, logs.ours()]).toEqual([2, []]);
+    calls.gate.open();
   });
 });
 
