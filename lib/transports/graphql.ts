@@ -141,9 +141,12 @@ class GraphqlExchange extends Exchange {
     return (this.operation.gone ??= this.subscriptionSignal());
   }
 
-  /** Mercurius does not return an iterator that its resolver returns only after the client has ended the subscription. */
+  /**
+   * Mercurius does not return an iterator that its resolver returns only after the client has ended the subscription, and
+   * `graphql-ws` none of an operation whose id the client has used again.
+   */
   override closed(): AbortSignal | undefined {
-    return isOfMercurius(this.graphql.pubsub) ? this.gone() : undefined;
+    return isOfMercurius(this.graphql.pubsub) ? this.gone() : this.disconnected();
   }
 
   /** Aborts when the client has ended the operation without disconnecting, or has disconnected. */

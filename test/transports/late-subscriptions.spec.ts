@@ -1,6 +1,7 @@
 import { Query, Resolver, Subscription } from '@nestjs/graphql';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { PubSub } from 'graphql-subscriptions';
+import { WebSocket } from 'ws';
 import { RateLimit } from '../../lib/index.js';
 import { Gate } from '../support/gate.js';
 import { until } from '../support/redis/until.mjs';
@@ -56,13 +57,45 @@ describe.each(GRAPHQL)('a subscription that its client ends before it has values
   });
 });
 
-/** Subscribes until a subscription is not denied, and returns it while its resolver runs. */
-async function admitted<Stream extends { errors: unknown[] }>(subscribe: () => Stream): Promise<Stream> {
+describe.each(GRAPHQL)('a client that uses the id of a subscription again, on $title', (setup) => {
+  it('releases all its permits when it disconnects', async () => {
+    late.gate = new Gate();
+    const app = await startGraphql(setup, { overrides: { stream: { limit: 2 } } }, Late);
+    running.add(app);
+    const socket = new WebSocket(`ws://127.0.0.1:${app.port}/graphql`, 'graphql-transport-ws');
+    let values = 0;
+    socket.on('message', (text: Buffer) => {
+      const { type } = JSON.parse(text.toString()) as { type: string };
+      if (type === 'next') values += 1;
+      if (type === 'connection_ack')
+        for (const message of [subscribe, { id: '1', type: 'complete' }, subscribe]) send(message);
+    });
+    const send = (message: object) => socket.send(JSON.stringify(message));
+    const subscribe = { id: '1', type: 'subscribe', payload: { query: 'subscription { ticks }' } };
+    socket.on('open', () => send({ type: 'connection_init' }));
+    await until(() => late.gate.inside === 2, 'both resolvers to run');
+    late.gate.open();
+    await until(async () => {
+      await late.pubsub.publish('ticks', { ticks: 'tick' });
+      return values > 0;
+    }, 'a value');
+    socket.terminate();
+    const first = await admitted(() => app.subscribe('subscription { ticks }'));
+    const second = await admitted(() => app.subscribe('subscription { ticks }'), 2);
+    expect([first.errors, second.errors]).toEqual([[], []]);
+  });
+});
+
+/** Subscribes until a subscription is not denied, and returns it while its resolver runs beside others. */
+async function admitted<Stream extends { errors: unknown[] }>(
+  subscribe: () => Stream,
+  running = 1,
+): Promise<Stream> {
   const streams: Stream[] = [];
   await until(async () => {
     const stream = subscribe();
     streams.push(stream);
-    await until(() => late.gate.inside === 1 || stream.errors.length > 0, 'a resolver or a denial');
+    await until(() => late.gate.inside === running || stream.errors.length > 0, 'a resolver or a denial');
     return stream.errors.length === 0;
   }, 'the permit');
   return streams.at(-1)!;
