@@ -16,6 +16,7 @@ import { settlements } from '../nest/parameter.decorators.js';
 import type { Warnings } from '../nest/warnings.js';
 import type { Cost } from '../rules/compiled-rule.js';
 import { followStreamCall } from './grpc-stream-call.js';
+import { afterRun, type HandlerRun } from './handler-run.js';
 import { failure, isIterable, observed, SUCCESS } from './observed-iterable.js';
 
 /** What `settle` of each rule returned for the values of one run of a handler. */
@@ -87,15 +88,16 @@ export class Settlement {
   }
 
   /** Observes a run of the handler: an interceptor may run it several times, or not at all. */
-  run(values: Observable<unknown>): Observable<unknown> {
+  run(values: Observable<unknown>, handler: HandlerRun = {}): Observable<unknown> {
     return defer(() => {
       if (this.isHeld && this.isOver) throw hungUp(); // Its permit was released while a guard or an interceptor ran.
       const run = this.begin();
+      handler.isCalled = handler.hasEnded = false;
       const see = (value: unknown): void => void this.see(run, value);
       const isCall = followStreamCall(this.context, () => undefined, see);
       return values.pipe(
         tap({ ...(!isCall && { next: see }), error: () => void (this.hasFailed = true) }),
-        finalize(() => this.leave()),
+        finalize(() => afterRun(handler, () => this.leave())),
       );
     });
   }

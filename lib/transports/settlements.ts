@@ -11,13 +11,14 @@ import type { Exchange } from '../nest/request/exchange.js';
 import type { RouteLimit } from '../nest/request/route-limit.js';
 import type { Warnings } from '../nest/warnings.js';
 import { INTERCEPTORS, interceptorsOf, isObserved, OBSERVED } from '../nest/handler-interceptor.js';
+import { runHandler, type HandlerRun } from './handler-run.js';
 import { keyOfRequest, Settlement } from './settlement.js';
 
 /** Has no state of an application, so that a handler's class can be part of several. */
 const RESULT_OBSERVER: NestInterceptor = {
   intercept(context, next) {
-    const values = next.handle();
-    return Settlement.of(context)?.run(values) ?? values;
+    const run: HandlerRun = {};
+    return Settlement.of(context)?.run(runHandler(next, run), run) ?? next.handle();
   },
 };
 

@@ -1,6 +1,14 @@
-import { Injectable, UseGuards, type CanActivate, type INestApplication, type Type } from '@nestjs/common';
+import {
+  Injectable,
+  UseGuards,
+  type CanActivate,
+  type INestApplication,
+  type PipeTransform,
+  type Type,
+} from '@nestjs/common';
 import { WsAdapter } from '@nestjs/platform-ws';
 import { Ack, ConnectedSocket, MessageBody, SubscribeMessage, WebSocketGateway } from '@nestjs/websockets';
+import { concat, NEVER, of } from 'rxjs';
 import { io, type Socket } from 'socket.io-client';
 import { WebSocket } from 'ws';
 import { RateLimit, RateLimitModule, type RateLimitModuleOptions } from '../../lib/index.js';
@@ -17,7 +25,14 @@ class Never implements CanActivate {
 }
 
 /** Where messages of gateways wait. */
-export const room = { gate: new Gate() };
+export const room = { gate: new Gate(), piped: 0 };
+
+class Slow implements PipeTransform {
+  async transform(value: unknown) {
+    await room.gate.pass();
+    return value;
+  }
+}
 
 @WebSocketGateway()
 class Room {
@@ -51,6 +66,18 @@ class Room {
   async slow() {
     await room.gate.pass();
     return { event: 'done', data: 'slow' };
+  }
+
+  @RateLimit({ name: 'watch', limit: 1, algorithm: 'concurrency', scope: 'shared' })
+  @SubscribeMessage('watch')
+  watch() {
+    return concat(of({ event: 'watched', data: '' }), NEVER);
+  }
+
+  @RateLimit({ name: 'watch', limit: 1, algorithm: 'concurrency', scope: 'shared' })
+  @SubscribeMessage('piped')
+  piped(@MessageBody(Slow) _text: string) {
+    room.piped += 1;
   }
 
   @RateLimit({ name: 'held', limit: 1, algorithm: 'concurrency' })
@@ -91,7 +118,7 @@ export async function startGateway(
   framework: Framework = 'express',
   gateway: Type = Room,
 ) {
-  room.gate = new Gate();
+  Object.assign(room, { gate: new Gate(), piped: 0 });
   const started = await startApp(
     { imports: [RateLimitModule.forRoot(limits)], providers: [gateway, Never] },
     {

@@ -106,6 +106,47 @@ describe.each(SETUPS)('limits in gateways: $adapter on $framework', ({ adapter, 
     }, 'the permit');
   });
 
+  it('a permit is held until the handler has ended, although its client has disconnected', async () => {
+    const { from } = await startRoom();
+    const client = await from(ADA);
+    for (let nth = 0; nth < 3; nth++) {
+      const gone = await from(ADA);
+      gone.send('slow');
+      await until(() => room.gate.inside === 1, 'the first message');
+      gone.close();
+      expect(await reply(client, 'slow')).toEqual(problem('slow'));
+    }
+    room.gate.open();
+    await until(async () => {
+      const before = client.received.length;
+      client.send('slow');
+      await until(() => room.gate.inside === 1 || client.received.length > before, 'the next message');
+      return room.gate.inside === 1;
+    }, 'the permit');
+    expect(room.gate.most).toBe(1);
+  });
+
+  it('a permit is released when a client disconnects before a handler starts, which then does not run', async () => {
+    const { from } = await startRoom();
+    const gone = await from(ADA);
+    gone.send('piped');
+    await until(() => room.gate.inside === 1, 'the pipe');
+    gone.close();
+    await until(async () => (await reply(await from(ADA), 'watch'))[0] === 'watched', 'the permit');
+    room.gate.open();
+    await until(async () => (await reply(await from(GRACE), 'free'))[0] === 'freed', 'a later message');
+    expect(room.piped).toBe(0);
+  });
+
+  it('a permit of an Observable without an end is released when its client disconnects', async () => {
+    const { from } = await startRoom();
+    const gone = await from(ADA);
+    expect((await reply(gone, 'watch'))[0]).toBe('watched');
+    expect(await reply(gone, 'watch')).toEqual(problem('watch'));
+    gone.close();
+    await until(async () => (await reply(await from(ADA), 'watch'))[0] === 'watched', 'the permit');
+  });
+
   it('a later guard that denies leaves no permit taken, and the request counts as a failure', async () => {
     const { from } = await startRoom();
     const client = await from(ADA);

@@ -1,4 +1,4 @@
-import type { ServiceError } from '@grpc/grpc-js';
+import type { ClientWritableStream, ServiceError } from '@grpc/grpc-js';
 import { Controller } from '@nestjs/common';
 import { GrpcMethod, GrpcStreamMethod } from '@nestjs/microservices';
 import { afterEach, describe, expect, it } from '@jest/globals';
@@ -41,6 +41,13 @@ class Depot {
     });
   }
 
+  @RateLimit({ ...ONE_AT_A_TIME, name: 'fill' })
+  @GrpcStreamMethod('Depot', 'Fill')
+  async fill(_messages: Observable<Numbers>) {
+    await gate.pass();
+    return { total: 1 };
+  }
+
   @RateLimit({ ...MINUTE, name: 'collect', limit: 1 })
   @GrpcStreamMethod('Depot', 'Collect')
   collect(messages: Observable<Numbers>) {
@@ -79,7 +86,9 @@ async function start(limits: RateLimitModuleOptions = {}) {
         defaultValue: undefined,
       }).then(() => sent.end());
     });
-  return { call, collect, stream };
+  const fill = (done: (error: unknown, value: unknown) => void) =>
+    (client as never as { Fill(done_: typeof done): ClientWritableStream<Numbers> }).Fill(done);
+  return { call, collect, stream, fill };
 }
 
 describe('limits of gRPC', () => {
@@ -130,6 +139,25 @@ describe('limits of gRPC', () => {
     const { collect } = await start();
     expect(await collect({ numbers: [1, 2] }, { numbers: [3] })).toEqual({ total: 3 });
     expectDenied(await collect({ numbers: [1] }), 'collect');
+  });
+
+  it('a permit is held until the handler has ended, although the client has cancelled the call', async () => {
+    const { fill } = await start();
+    const first = fill(() => undefined);
+    await until(() => gate.inside === 1, 'the first call');
+    first.cancel();
+    for (let nth = 0; nth < 3; nth++) {
+      const answer = new Promise((resolve) => fill(resolve).end());
+      expectDenied(await answer, 'fill');
+    }
+    gate.open();
+    await until(async () => {
+      let error: unknown;
+      fill((found) => (error = found)).end();
+      await until(() => gate.inside === 1 || !!error, 'the next call');
+      return gate.inside === 1;
+    }, 'the permit');
+    expect(gate.most).toBe(1);
   });
 
   it('limits that could not be checked end a call with UNAVAILABLE', async () => {

@@ -114,8 +114,8 @@ export class Admission implements OnApplicationShutdown {
   }
 
   /**
-   * At the end of the request, refunds permits of rules that do not count it, and releases those it holds: over HTTP when
-   * its handler has ended as well, which a client that disconnects does not end.
+   * At the end of the request, refunds permits of rules that do not count it, and releases those it holds: when its handler
+   * has ended as well, which a client that disconnects does not end.
    */
   private settleLater(decision: Decision, limits: readonly RouteLimit[], exchange: Exchange): void {
     if (!exchange.isFollowed) return;
@@ -123,7 +123,7 @@ export class Admission implements OnApplicationShutdown {
     const conditional = decided.filter(({ count }) => count !== 'all');
     const permit = decided.some(({ isHeld }) => isHeld) ? this.engine.permit(decision) : undefined;
     const settled = decided.filter(({ isSettled }) => isSettled);
-    const held = exchange.transport === 'http' ? permit : undefined;
+    const held = ['http', 'ws', 'rpc'].includes(exchange.transport) ? permit : undefined;
     const settle = this.settlements?.open(exchange, decision, settled, limits, held);
     if (!permit && conditional.length === 0 && !settle) return;
     exchange.onEnd(async (end) => {

@@ -141,8 +141,8 @@ export async function observeResults(
     for (const { name, handler, kind } of handlersOf(type, isController)) {
       if (kind === 'none' || kind === 'connection') continue;
       const rules = declared.rulesFor(targetsOf(type, handler, name));
-      const isHeld = ({ algorithm }: RuleFields): boolean => kind === 'http' && algorithm === 'concurrency';
-      if (rules.some((rule) => rule.settle || isHeld(rule))) observed.push(handler);
+      if (rules.some(({ settle, algorithm }) => settle || algorithm === 'concurrency'))
+        observed.push(handler);
     }
   }
   if (observed.length === 0) return;

@@ -1,0 +1,55 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { types } from 'node:util';
+import type { CallHandler, Type } from '@nestjs/common';
+import type { Observable } from 'rxjs';
+import { hungUp } from '../nest/request/exchange.js';
+import type { Method } from '../nest/limited-method.js';
+
+/** One run of a handler, which goes on when nobody reads its values any more: a promise cannot be stopped. */
+export interface HandlerRun {
+  isCalled?: boolean;
+  hasEnded?: boolean;
+  /** What it has returned, if its method notes it. */
+  result?: unknown;
+}
+
+const current = new AsyncLocalStorage<HandlerRun>();
+
+const noting = new WeakSet();
+
+/** Runs a handler, so that its method notes what it returns. */
+export function runHandler(next: CallHandler, run: HandlerRun): Observable<unknown> {
+  return current.run(run, () => next.handle());
+}
+
+/** Calls back when a run has ended whose values have ended, or are not read any more. */
+export function afterRun(run: HandlerRun, ended: () => void): void {
+  run.hasEnded = true;
+  if (types.isPromise(run.result)) run.result.then(ended, ended);
+  else ended();
+}
+
+/**
+ * Replaces the method of a handler by one that notes what it returns, before Nest reads it. Nest unsubscribes from the
+ * messages of a socket that has closed and from calls of gRPC that were cancelled, and the method works on.
+ */
+export function noteResults({ prototype }: Type, name: string): Method {
+  let owner = prototype as Record<string, Method>;
+  while (!Object.hasOwn(owner, name)) owner = Object.getPrototypeOf(owner) as typeof owner;
+  const method = owner[name]!;
+  if (noting.has(method)) return method;
+  const noted: Method = function (...args) {
+    const run = current.getStore();
+    if (!run || run.isCalled) return method.apply(this, args);
+    if (run.hasEnded) throw hungUp(); // Its client has left while pipes ran, and its permit was released.
+    run.isCalled = true;
+    return (run.result = method.apply(this, args));
+  };
+  for (const key of Reflect.getOwnMetadataKeys(method) as unknown[]) {
+    Reflect.defineMetadata(key, Reflect.getOwnMetadata(key, method), noted);
+  }
+  Object.defineProperties(noted, Object.getOwnPropertyDescriptors(method));
+  noting.add(noted);
+  Object.defineProperty(owner, name, { value: noted, configurable: true, writable: true });
+  return noted;
+}
