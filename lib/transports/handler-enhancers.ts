@@ -3,8 +3,7 @@ import { ApplicationConfig, HttpAdapterHost, ModulesContainer } from '@nestjs/co
 import { addStreamCallFilter, answerable, takesStreamCalls } from './grpc-stream-call.js';
 import { GraphqlResponse } from './graphql-operation.js';
 import { addFilter, addressOf, answerDenial, exchangeOf } from './transports.js';
-import { HANDLER_INTERCEPTOR, intercept, interceptorsOf, isObserved } from '../nest/handler-interceptor.js';
-import { noteResults } from './handler-run.js';
+import { HANDLER_INTERCEPTOR, intercept, interceptorsOf } from '../nest/handler-interceptor.js';
 import { HandlerStages } from './handler-stages.js';
 import { Handshakes } from './handshakes.js';
 import { followGuard } from '../nest/applied-call.js';
@@ -77,18 +76,16 @@ export class HandlerEnhancers implements OtherTransports {
     const methods = handlersOf(type, isController);
     const hasRules = this.declared.everyRoute.length > 0 || isLimitedClass(type);
     const isMixed = methods.some(({ kind }) => kind === 'http');
-    for (const { name, handler: found, kind, isLimited } of methods) {
+    for (const { handler, kind, isLimited } of methods) {
       if (kind === 'none' || kind === 'http') continue;
       if (!isLimited && (kind === 'connection' || !hasRules)) continue;
-      const isStopped = kind === 'gateway' || kind === 'pattern';
-      const handler = isStopped && isObserved(found) ? noteResults(type, name) : found;
       this.isObserving = true;
       intercept(handler);
       if (kind === 'unknown') followGuard(handler); // A decorator may have replaced the limited method.
       if (interceptorsOf(type).length > 0) intercept(type);
       if (takesStreamCalls(handler)) addStreamCallFilter(handler);
       if (kind === 'connection') this.connections.limit(type);
-      if (isStopped) this.wireUnreached(isMixed ? handler : type, type);
+      if (kind === 'gateway' || kind === 'pattern') this.wireUnreached(isMixed ? handler : type, type);
     }
   }
 

@@ -29,15 +29,18 @@ export function afterRun(run: HandlerRun, ended: () => void): void {
   else ended();
 }
 
+/** Metadata of handlers from which Nest unsubscribes when their clients have left, while they work on. */
+const STOPPED = ['__sse__', 'websockets:message_mapping', 'microservices:pattern'];
+
 /**
- * Replaces the method of a handler by one that notes what it returns, before Nest reads it. Nest unsubscribes from the
- * messages of a socket that has closed and from calls of gRPC that were cancelled, and the method works on.
+ * Replaces the method of a handler by one that notes what it returns, before Nest reads it, if the handler works on when its
+ * client has left. Returns the method.
  */
 export function noteResults({ prototype }: Type, name: string): Method {
   let owner = prototype as Record<string, Method>;
   while (!Object.hasOwn(owner, name)) owner = Object.getPrototypeOf(owner) as typeof owner;
   const method = owner[name]!;
-  if (noting.has(method)) return method;
+  if (noting.has(method) || !STOPPED.some((key) => Reflect.hasMetadata(key, method))) return method;
   const noted: Method = function (...args) {
     const run = current.getStore();
     if (!run || run.isCalled) return method.apply(this, args);

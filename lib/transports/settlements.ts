@@ -1,4 +1,4 @@
-import type { NestInterceptor } from '@nestjs/common';
+import type { NestInterceptor, Type } from '@nestjs/common';
 import type { Decision } from '../contracts/decision.js';
 import type { ResponseEnd } from '../http/response-end.js';
 import { DecidedHit } from '../limiter/decision.js';
@@ -11,7 +11,7 @@ import type { Exchange } from '../nest/request/exchange.js';
 import type { RouteLimit } from '../nest/request/route-limit.js';
 import type { Warnings } from '../nest/warnings.js';
 import { INTERCEPTORS, interceptorsOf, isObserved, OBSERVED } from '../nest/handler-interceptor.js';
-import { runHandler, type HandlerRun } from './handler-run.js';
+import { noteResults, runHandler, type HandlerRun } from './handler-run.js';
 import { keyOfRequest, Settlement } from './settlement.js';
 
 /** Has no state of an application, so that a handler's class can be part of several. */
@@ -23,7 +23,8 @@ const RESULT_OBSERVER: NestInterceptor = {
 };
 
 /** Adds the observer next to a handler, where it sees what the handler returns before other interceptors change it. */
-export function observe(handler: object): void {
+export function observe({ type, name }: { readonly type: Type; readonly name: string }): void {
+  const handler = noteResults(type, name);
   if (isObserved(handler)) return;
   Reflect.defineMetadata(OBSERVED, true, handler);
   Reflect.defineMetadata(INTERCEPTORS, [...interceptorsOf(handler), RESULT_OBSERVER], handler);

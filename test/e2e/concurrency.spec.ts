@@ -7,12 +7,14 @@ import {
   Injectable,
   NotFoundException,
   Param,
+  Sse,
   UseGuards,
   type CanActivate,
   type ExecutionContext,
   type PipeTransform,
 } from '@nestjs/common';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { of } from 'rxjs';
 import { RateLimitModule, RateLimitService } from '../../lib/index.js';
 import type { NamedRule } from '../../lib/nest/rules/route-rule.js';
 import type { Store } from '../../lib/store.js';
@@ -60,6 +62,12 @@ class Exports {
   @Get('held')
   held() {
     return gate.pass();
+  }
+
+  @Sse('events')
+  async events() {
+    await gate.pass();
+    return of({ data: 'event' });
   }
 
   @Get('broken')
@@ -171,18 +179,21 @@ describe.each(SETUPS)('a limit on requests in flight, on $framework with $kind',
     expect(await adjusted('refund')).toEqual([true]);
   });
 
-  it('a permit is held until the handler has ended, although its client has disconnected', async () => {
-    const { port, held, untilHeld, untilClosed, adjusted } = await start(setup);
-    const client = await askAndWait(port, '/held');
-    await until(() => gate.inside === 1, 'the request to be in flight');
-    client.hangUp();
-    await untilClosed();
-    expect(await held()).toBe(1);
-    expect(await adjusted('refund')).toEqual([]);
-    gate.open();
-    await untilHeld(0);
-    expect(await adjusted('refund')).toEqual([true]);
-  });
+  it.each(['/held', '/events'])(
+    'a permit is held until the handler of %s has ended, although its client has disconnected',
+    async (path) => {
+      const { port, held, untilHeld, untilClosed, adjusted } = await start(setup);
+      const client = await askAndWait(port, path);
+      await until(() => gate.inside === 1, 'the request to be in flight');
+      client.hangUp();
+      await untilClosed();
+      expect(await held()).toBe(1);
+      expect(await adjusted('refund')).toEqual([]);
+      gate.open();
+      await untilHeld(0);
+      expect(await adjusted('refund')).toEqual([true]);
+    },
+  );
 
   it('a handler does not run whose client has disconnected while a guard ran', async () => {
     const { port, get, untilHeld } = await start(setup);

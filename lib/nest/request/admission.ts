@@ -4,6 +4,7 @@ import {
   InternalServerErrorException,
   Logger,
   type OnApplicationShutdown,
+  type Type,
 } from '@nestjs/common';
 import { UNCOUNTED_RETRY_MS, type Decision } from '../../contracts/decision.js';
 import { problem } from '../../contracts/rate-limit-config.error.js';
@@ -53,7 +54,7 @@ export class Admission implements OnApplicationShutdown {
   }
 
   /** Loads what settles requests by what their handlers return, and returns what observes a handler. */
-  async openSettlements(): Promise<(handler: object) => void> {
+  async openSettlements(): Promise<(method: { readonly type: Type; readonly name: string }) => void> {
     const { observe, Settlements } = await import('../../transports/settlements.js');
     this.settlements ??= new Settlements(this.engine, this.warnings);
     return observe;

@@ -136,13 +136,13 @@ export async function observeResults(
   declared: DeclaredRules,
   admission: Admission,
 ): Promise<void> {
-  const observed: object[] = [];
+  const observed: { readonly type: Type; readonly name: string }[] = [];
   for (const { type, isController } of declaredClasses(modules)) {
     for (const { name, handler, kind } of handlersOf(type, isController)) {
       if (kind === 'none' || kind === 'connection') continue;
       const rules = declared.rulesFor(targetsOf(type, handler, name));
       if (rules.some(({ settle, algorithm }) => settle || algorithm === 'concurrency'))
-        observed.push(handler);
+        observed.push({ type, name });
     }
   }
   if (observed.length === 0) return;
