@@ -78,15 +78,20 @@ export function limitCalls(target: object, name: string, descriptor: TypedProper
     return limiter ? limiter.call(self, this, args) : method.apply(this, args);
   };
   const self: LimitedMethod = { target, name, limited, method };
-  for (const key of Reflect.getOwnMetadataKeys(method) as unknown[]) {
-    Reflect.defineMetadata(key, Reflect.getOwnMetadata(key, method), limited);
-  }
-  Object.defineProperties(limited, Object.getOwnPropertyDescriptors(method));
+  describeAs(limited, method);
   followGuard(limited);
   descriptor.value = limited;
   Object.defineProperty(target, name, descriptor); // A decorator that is called as a function has no effect otherwise.
   Reflect.defineMetadata(LIMITED, self, target, name);
   if (!(METHOD_LIMITER in target)) takeLimiter(target);
+}
+
+/** Gives a method the metadata and the properties of the one that it replaces. */
+export function describeAs(replacement: Method, method: Method): void {
+  for (const key of Reflect.getOwnMetadataKeys(method) as unknown[]) {
+    Reflect.defineMetadata(key, Reflect.getOwnMetadata(key, method), replacement);
+  }
+  Object.defineProperties(replacement, Object.getOwnPropertyDescriptors(method));
 }
 
 /** Returns the decorated method of a class, or the one that it inherits; `undefined` if there is none. */

@@ -3,9 +3,9 @@ import { types } from 'node:util';
 import type { CallHandler, Type } from '@nestjs/common';
 import type { Observable } from 'rxjs';
 import { hungUp } from '../nest/request/exchange.js';
-import type { Method } from '../nest/limited-method.js';
+import { describeAs, type Method } from '../nest/limited-method.js';
 
-/** One run of a handler, which goes on when nobody reads its values any more: a promise cannot be stopped. */
+/** One run of a handler. It continues after its client has disconnected, because a promise cannot be stopped. */
 export interface HandlerRun {
   isCalled?: boolean;
   hasEnded?: boolean;
@@ -48,10 +48,7 @@ export function noteResults({ prototype }: Type, name: string): Method {
     run.isCalled = true;
     return (run.result = method.apply(this, args));
   };
-  for (const key of Reflect.getOwnMetadataKeys(method) as unknown[]) {
-    Reflect.defineMetadata(key, Reflect.getOwnMetadata(key, method), noted);
-  }
-  Object.defineProperties(noted, Object.getOwnPropertyDescriptors(method));
+  describeAs(noted, method);
   noting.add(noted);
   Object.defineProperty(owner, name, { value: noted, configurable: true, writable: true });
   return noted;

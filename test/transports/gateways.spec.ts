@@ -47,6 +47,14 @@ const problem = (rule: string) => [
   }),
 ];
 
+/** Sends a message to the handler that waits at the gate. Returns whether it was allowed. */
+async function isAllowed(client: GatewayClient): Promise<boolean> {
+  const before = client.received.length;
+  client.send('slow');
+  await until(() => room.gate.inside === 1 || client.received.length > before, 'the next message');
+  return room.gate.inside === 1;
+}
+
 const SETUPS = ADAPTERS.flatMap((adapter) =>
   (['express', 'fastify'] as const).map((framework) => ({ adapter, framework })),
 );
@@ -98,12 +106,7 @@ describe.each(SETUPS)('limits in gateways: $adapter on $framework', ({ adapter, 
     expect(await reply(client, 'slow')).toEqual(problem('slow'));
     room.gate.open();
     await until(() => client.received.some(([event]) => event === 'done'), 'the first reply');
-    await until(async () => {
-      const before = client.received.length;
-      client.send('slow');
-      await until(() => room.gate.inside === 1 || client.received.length > before, 'the next message');
-      return room.gate.inside === 1;
-    }, 'the permit');
+    await until(() => isAllowed(client), 'the permit');
   });
 
   it('a permit is held until the handler has ended, although its client has disconnected', async () => {
@@ -117,12 +120,7 @@ describe.each(SETUPS)('limits in gateways: $adapter on $framework', ({ adapter, 
       expect(await reply(client, 'slow')).toEqual(problem('slow'));
     }
     room.gate.open();
-    await until(async () => {
-      const before = client.received.length;
-      client.send('slow');
-      await until(() => room.gate.inside === 1 || client.received.length > before, 'the next message');
-      return room.gate.inside === 1;
-    }, 'the permit');
+    await until(() => isAllowed(client), 'the permit');
     expect(room.gate.most).toBe(1);
   });
 
