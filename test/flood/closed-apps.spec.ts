@@ -2,11 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { fileURLToPath } from 'node:url';
 import { runWith } from '../packaging/run-command.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
-import { PATIENCE_MS, tell } from './scale.js';
+import { PATIENCE_MS, scaled, tell } from './scale.js';
 
 /** Applications whose growth is not measured: they fill the caches of the process. */
-const FIRST = 50;
-const ALL = 200;
+const FIRST = scaled(50, 30);
+const ALL = scaled(200, 110);
 /** What a closed application may keep beyond one without limits. */
 const MOST_KB = 5;
 
