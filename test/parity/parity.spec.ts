@@ -10,10 +10,11 @@ import { timelines, STEPS_AT_LEAST, type Timeline } from './random-timeline.js';
 import { replay } from './replay.js';
 import { Tally, type Event } from './tally.js';
 
-const STEPS = 10_000;
+/** With `PARITY_STEPS`, fewer where another run plays all of them. */
+const STEPS = Number(process.env['PARITY_STEPS'] ?? 10_000);
 /** The minimum number of times that each kind of event has to occur. */
-const OFTEN = 50;
-const OFTEN_IN_A_MIX = 15;
+const OFTEN = 0.005 * STEPS;
+const OFTEN_IN_A_MIX = 0.0015 * STEPS;
 const seed = Number(process.env['PARITY_SEED'] ?? 20_240_229);
 const names = Object.keys(algorithms) as AlgorithmName[];
 
