@@ -1,15 +1,12 @@
-import { Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
 import type { Decision, Fallback } from '../contracts/decision.js';
 import { readOptions, FROM_ONE, MILLISECONDS, type OptionCheck } from '../contracts/options.js';
 import type { BaseStore } from '../contracts/base-store.js';
 import { RateLimiter } from '../limiter/rate-limiter.js';
-import { MemoryStore } from '../stores/memory/memory.store.js';
-import { openRedisStore } from '../stores/redis/open-redis-store.js';
-import { UnlimitedStore } from '../stores/unlimited/unlimited.store.js';
-import { logServers, logStore, warnOfHeartbeats } from '../nest/checks/store-log.js';
+import { logStore, warnOfHeartbeats } from '../nest/checks/store-log.js';
 import { RateLimitUnavailableException } from '../nest/rate-limit.exception.js';
 import { MEANWHILE } from '../nest/rules/rule-fallbacks.js';
-import { applicationName } from '../nest/startup/create-store.js';
+import { applicationName, openStore } from '../nest/startup/create-store.js';
 import { Warnings } from '../nest/warnings.js';
 import { ThrottlerRuleCache, THROTTLER_ALGORITHMS, type ThrottlerAlgorithm } from './throttler-rules.js';
 import { LIMITER_OPTIONS } from '../limiter/rate-limiter.options.js';
@@ -97,7 +94,6 @@ export interface ThrottlerRecord {
  * });
  */
 export class RateLimitThrottlerStorage implements OnApplicationBootstrap, OnApplicationShutdown {
-  private readonly logger = new Logger('RateLimit');
   private readonly options: RateLimitThrottlerStorageOptions;
   private readonly rules: ThrottlerRuleCache;
   private readonly warnings = new Warnings({});
@@ -153,33 +149,18 @@ export class RateLimitThrottlerStorage implements OnApplicationBootstrap, OnAppl
   }
 
   private open(): NonNullable<typeof this.opening> {
-    this.opening ??= this.openStore().then(async (store) => {
-      await import('../limiter/every-part.js'); // The constructor of a limiter is synchronous.
-      const {
-        prefix = 'throttler:',
-        application = applicationName(),
-        onStoreError = 'local',
-        instances = 1,
-      } = this.options;
-      const limiter = new RateLimiter({ store, prefix, application, onStoreError, instances });
-      warnOfHeartbeats(store.shared, { application, prefix }, this.warnings);
-      logStore(store.shared, limiter.events, () => MEANWHILE[onStoreError satisfies Fallback], this.warnings);
-      return { store, limiter };
-    });
-    return this.opening;
+    return (this.opening ??= this.load());
   }
 
-  private async openStore(): Promise<BaseStore> {
-    const { redis, store, timeout = 50 } = this.options;
-    if (process.env.RATE_LIMIT === 'off') {
-      this.logger.warn('RATE_LIMIT=off is set: every request is allowed and none is counted (RL_OFF)');
-      return new UnlimitedStore();
-    }
-    if (store) return store;
-    if (!redis) return new MemoryStore();
-    const opened = await openRedisStore({ redis, timeout });
-    logServers(opened, this.warnings);
-    return opened;
+  private async load(): ReturnType<typeof this.open> {
+    const { prefix = 'throttler:', application = applicationName(), ...others } = this.options;
+    const { onStoreError = 'local', instances = 1 } = others;
+    const store = await openStore(others, this.warnings);
+    await import('../limiter/every-part.js'); // The constructor of a limiter is synchronous.
+    const limiter = new RateLimiter({ store, prefix, application, onStoreError, instances });
+    warnOfHeartbeats(store.shared, { application, prefix }, this.warnings);
+    logStore(store.shared, limiter.events, () => MEANWHILE[onStoreError satisfies Fallback], this.warnings);
+    return { store, limiter };
   }
 }
 

@@ -13,6 +13,7 @@ import { warnOfLargeLog } from '../checks/route-checks.js';
 import type { Engine } from '../../limiter/engine.js';
 import { parts } from '../../limiter/parts.js';
 import type { LiveRules } from '../live-rules.js';
+import type { RateLimitModuleOptions } from '../rate-limit.options.js';
 import { RateLimitService } from '../rate-limit.service.js';
 import type { Routes } from '../request/routes.js';
 import type { RuleTable } from '../rules/rule-table.js';
@@ -69,12 +70,18 @@ export async function createClient(
 
 const logger = new Logger('RateLimit');
 
-/**
- * Creates the store of the options. For invalid options it creates an arbitrary store, because the
- * application will not start.
- */
+/** Creates the store of the module. For invalid options it is an arbitrary one, because the application will not start. */
 export async function createStore(declared: DeclaredRules, warnings: Warnings): Promise<BaseStore> {
-  if (declared.problems.size > 0) return new MemoryStore();
+  return declared.problems.size > 0 ? new MemoryStore() : openStore(declared.read, warnings);
+}
+
+/** The options that name a store. `store` is one of the application. */
+interface StoreOptions extends Pick<RateLimitModuleOptions, 'redis' | 'timeout' | 'functions' | 'maxKeys'> {
+  readonly store?: BaseStore | undefined;
+}
+
+/** Creates the store that options and the environment name, and logs which. */
+export async function openStore(options: StoreOptions, warnings: Warnings): Promise<BaseStore> {
   if (process.env.RATE_LIMIT === 'off') {
     warnings.warn('RL_OFF', 'RATE_LIMIT=off is set: every request is allowed and none is counted');
     const { UnlimitedStore } = await import('../../stores/unlimited/unlimited.store.js');
@@ -88,8 +95,8 @@ export async function createStore(declared: DeclaredRules, warnings: Warnings): 
       'RATE_LIMIT',
     );
   }
-  const options = declared.read;
-  const { redis, timeout = 50, functions = true, maxKeys = 100_000 } = options;
+  const { store: own, redis, timeout = 50, functions = true, maxKeys = 100_000 } = options;
+  if (own) return own;
   if (redis) {
     const { openRedisStore } = await import('../../stores/redis/open-redis-store.js');
     const store = await openRedisStore({ redis, timeout, functions });
