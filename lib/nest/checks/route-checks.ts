@@ -1,5 +1,6 @@
 import { shown } from '../../contracts/shown.js';
 import type { RouteLimit } from '../request/route-limit.js';
+import type { HandlerMethod } from '../request/routes.js';
 import { addressHeaderOf } from '../rules/by.js';
 import { FOR_LARGE_LIMITS } from '../../rules/rule-fields.js';
 import type { CompiledRule } from '../../rules/compiled-rule.js';
@@ -99,7 +100,7 @@ export function waitProblems(isCall: boolean, limits: readonly RouteLimit[]): re
  * @param isSkipped whether a decorator disables rules of the method, or of its class
  */
 export function byHandProblem(
-  { owner, kind }: { readonly owner: string; readonly kind: string },
+  { owner, kind }: HandlerMethod,
   place: unknown,
   rules: readonly RuleFields[],
   isSkipped: boolean,
@@ -134,7 +135,7 @@ export class UnreadThrottles {
    *
    * @param types its class and those that it extends
    */
-  problemOf(handler: object, types: readonly Type[], owner: string): string | undefined {
+  problemOf({ handler, owner }: HandlerMethod, types: readonly Type[]): string | undefined {
     if (this.isRead) return undefined;
     const place = [handler, ...types].find((each) =>
       Reflect.getOwnMetadataKeys(each).some((key) => String(key).startsWith(METADATA)),

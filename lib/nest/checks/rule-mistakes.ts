@@ -2,6 +2,7 @@ import { editsBetween } from '../../contracts/rate-limit-config.error.js';
 import type { Type } from '@nestjs/common';
 import { after, type Timer } from '../../contracts/timer.js';
 import { methodRules } from '../rate-limit.decorator.js';
+import type { HandlerMethod } from '../request/routes.js';
 import type { DeclaredRules } from '../rules/declared-rules.js';
 import { namedOn, type RuleFields } from '../rules/rule-layers.js';
 import type { Warnings } from '../warnings.js';
@@ -46,13 +47,12 @@ export class RuleMistakes {
   }
 
   /** Notes a method, and checks whether it lacks the rules of the one that it overrides. */
-  addMethod(type: Type, method: string, isHandler: boolean): void {
-    this.hasHandlers ||= isHandler;
-    const { rules, skipped } = methodRules(type, method);
+  addMethod({ type, name, kind, owner }: HandlerMethod): void {
+    this.hasHandlers ||= kind !== 'none';
+    const { rules, skipped } = methodRules(type, name);
     if (rules.length > 0 || skipped.length > 0) return;
-    const lost = baseOf(type.prototype as object, method);
+    const lost = baseOf(type.prototype as object, name);
     if (lost === undefined) return;
-    const owner = `${type.name}.${method}`;
     this.warn(
       owner,
       `${owner} overrides ${lost}, whose @RateLimit does not apply to it. Write @RateLimit on it as well, or ` +

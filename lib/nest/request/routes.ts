@@ -12,6 +12,25 @@ import type { RouteLimit } from './route-limit.js';
 
 export type Handler = (...args: never[]) => unknown;
 
+/**
+ * The kind of a handler: an HTTP route, a GraphQL query, mutation or subscription, a field resolver, a message of a
+ * WebSocket gateway, its connections, a pattern of a microservice, a handler of an unknown library, or no handler (`'none'`).
+ */
+export type HandlerKind =
+  'http' | 'graphql' | 'field' | 'gateway' | 'connection' | 'pattern' | 'unknown' | 'none';
+
+/** A method of a class that may have handlers. */
+export interface HandlerMethod {
+  readonly type: Type;
+  readonly name: string;
+  readonly handler: Handler;
+  readonly kind: HandlerKind;
+  /** Its name in messages, such as `OrdersController.list`. */
+  readonly owner: string;
+  /** Whether it has rules of its own. */
+  readonly isLimited: boolean;
+}
+
 /** A reference to the counters of a route. */
 export interface RouteReference<Name extends string = string> {
   /** The controller class and the name of its method. */

@@ -5,14 +5,7 @@ import { namedOn, type RuleFields } from '../rules/rule-layers.js';
 import type { DeclaredRules, Target } from '../rules/declared-rules.js';
 import type { Admission } from '../request/admission.js';
 import type { TransportName } from '../rules/route-rule.js';
-import type { Handler } from '../request/routes.js';
-
-/**
- * The kind of a handler: an HTTP route, a GraphQL query, mutation or subscription, a field resolver, a message of a
- * WebSocket gateway, its connections, a pattern of a microservice, a handler of an unknown library, or no handler (`'none'`).
- */
-export type HandlerKind =
-  'http' | 'graphql' | 'field' | 'gateway' | 'connection' | 'pattern' | 'unknown' | 'none';
+import type { Handler, HandlerKind, HandlerMethod } from '../request/routes.js';
 
 /** Metadata that does not make a method a handler: of TypeScript, guards, pipes, responses and Swagger. */
 const NO_HANDLER =
@@ -52,15 +45,6 @@ export interface HandlerClass {
   readonly isController: boolean;
 }
 
-/** A method of a class that may have handlers. */
-export interface HandlerMethod {
-  readonly name: string;
-  readonly handler: Handler;
-  readonly kind: HandlerKind;
-  /** Whether it has rules of its own. */
-  readonly isLimited: boolean;
-}
-
 /** Returns the class of each controller and of each instance of a provider, in the order of the modules. */
 export function* classes(modules: ModulesContainer): Iterable<HandlerClass & { readonly instance: object }> {
   for (const { controllers, providers } of modules.values()) {
@@ -76,12 +60,14 @@ export function* classes(modules: ModulesContainer): Iterable<HandlerClass & { r
 /** Returns the methods of a class, including inherited methods. */
 export function handlersOf(type: Type, isController: boolean): readonly HandlerMethod[] {
   const { prototype } = type as { prototype: Record<string, Handler> };
-  return methodsOf(type).map((name) => ({
-    name,
-    handler: prototype[name]!,
-    kind: handlerKind(type, name, isController),
-    isLimited: methodRules(type, name).rules.length > 0,
-  }));
+  return methodsOf(type).map((name) =>
+    handlerMethod(type, name, prototype[name]!, handlerKind(type, name, isController)),
+  );
+}
+
+export function handlerMethod(type: Type, name: string, handler: Handler, kind: HandlerKind): HandlerMethod {
+  const isLimited = methodRules(type, name).rules.length > 0;
+  return { type, name, handler, kind, owner: `${type.name}.${name}`, isLimited };
 }
 
 /** Whether a class has a handler outside HTTP, or a method that is limited when it is called. */
@@ -120,14 +106,14 @@ export function lineage(type: Type): Type[] {
 }
 
 /** Returns what has the rules of a method: its class and those that it extends, outermost first, and itself. */
-export function targetsOf(type: Type, handler: Handler, method: string): readonly Target[] {
-  const isOwn = (type.prototype as Record<string, unknown>)[method] === handler;
-  const ofMethod = isOwn ? methodRules(type, method) : targetRules(handler);
+export function targetsOf({ type, handler, name, owner }: HandlerMethod): readonly Target[] {
+  const isOwn = (type.prototype as Record<string, unknown>)[name] === handler;
+  const ofMethod = isOwn ? methodRules(type, name) : targetRules(handler);
   const ofClasses = lineage(type).map((each) => ({
     ...targetRules(each),
     path: `@RateLimit on ${each.name}`,
   }));
-  return [...ofClasses, { ...ofMethod, path: `@RateLimit on ${type.name}.${method}` }];
+  return [...ofClasses, { ...ofMethod, path: `@RateLimit on ${owner}` }];
 }
 
 /** Observes what handlers with rules that settle or hold permits return, before Nest reads the interceptors of handlers. */
@@ -136,17 +122,13 @@ export async function observeResults(
   declared: DeclaredRules,
   admission: Admission,
 ): Promise<void> {
-  const observed: { readonly type: Type; readonly name: string }[] = [];
-  for (const { type, isController } of declaredClasses(modules)) {
-    for (const { name, handler, kind } of handlersOf(type, isController)) {
-      if (kind === 'none' || kind === 'connection') continue;
-      const rules = declared.rulesFor(targetsOf(type, handler, name));
-      if (rules.some(({ settle, algorithm }) => settle || algorithm === 'concurrency'))
-        observed.push({ type, name });
-    }
-  }
-  if (observed.length === 0) return;
-  observed.forEach(await admission.openSettlements());
+  const methods = [...declaredClasses(modules)].flatMap((each) => handlersOf(each.type, each.isController));
+  const observed = methods.filter((method) => {
+    if (method.kind === 'none' || method.kind === 'connection') return false;
+    const rules = declared.rulesFor(targetsOf(method));
+    return rules.some(({ settle, algorithm }) => settle || algorithm === 'concurrency');
+  });
+  if (observed.length > 0) observed.forEach(await admission.openSettlements());
 }
 
 /** Whether a class, or one that it extends, has rules for all its methods. */

@@ -2,7 +2,7 @@ import { Inject, Injectable, type OnApplicationShutdown, type Type } from '@nest
 import { rejectConfig } from '../../contracts/rate-limit-config.error.js';
 import { isApplied, runApplied } from '../applied-call.js';
 import { Responder } from '../request/responder.js';
-import { Routes, type Handler } from '../request/routes.js';
+import { Routes, type Handler, type HandlerMethod } from '../request/routes.js';
 import {
   assignLimiter,
   limitedMethod,
@@ -15,7 +15,7 @@ import {
 import { loadNamed } from '../rules/named-parts.js';
 import type { TransportLoader } from '../request/transport-loader.js';
 import { TRANSPORT_LOADER } from '../tokens.js';
-import { isCall, isController, classOf, handlerKind, type HandlerMethod } from './handlers.js';
+import { isCall, isController, classOf, handlerKind } from './handlers.js';
 import { RouteRules } from './route-rules.js';
 import { Warnings } from '../warnings.js';
 
@@ -129,10 +129,10 @@ export class ProviderMethods implements OnApplicationShutdown, MethodLimiter {
   }
 
   /** Limits the calls on an instance, and returns what is wrong. Nest injects nothing into those of factories and values. */
-  limit(instance: object, type: Type, methods: readonly HandlerMethod[]): readonly string[] {
+  limit(instance: object, methods: readonly HandlerMethod[]): readonly string[] {
     const limited = methods.filter(({ isLimited }) => isLimited);
     if (limited.some(({ kind }) => isCall(kind))) assignLimiter(instance, this.injected);
-    return limited.flatMap((method) => problemOf(type, method, instance) ?? []);
+    return limited.flatMap((method) => problemOf(method, instance) ?? []);
   }
 }
 
@@ -161,8 +161,8 @@ function ownerOf(prototype: object, name: string): object {
     : ownerOf(Object.getPrototypeOf(prototype) as object, name);
 }
 
-function problemOf(type: Type, { name, kind }: HandlerMethod, instance: object): string | undefined {
-  const path = `@RateLimit on ${type.name}.${name}`;
+function problemOf({ type, name, kind, owner }: HandlerMethod, instance: object): string | undefined {
+  const path = `@RateLimit on ${owner}`;
   if (Object.hasOwn(instance, name) && !isBound(instance, name)) {
     return `${path}: an instance has another function in place of the method, which is not limited; remove the property, or use RateLimitService.consume() in it`;
   }

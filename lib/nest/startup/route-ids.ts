@@ -1,10 +1,12 @@
 import { RequestMethod, type Type } from '@nestjs/common';
 import type { ApplicationConfig, ModulesContainer } from '@nestjs/core';
+import { entryOf } from '../../contracts/entry-of.js';
 import { problem } from '../../contracts/rate-limit-config.error.js';
 import { ID, ID_OPTION } from '../rate-limit.decorator.js';
 import type { TransportLoader } from '../request/transport-loader.js';
+import type { HandlerMethod } from '../request/routes.js';
 import type { RuleFields } from '../rules/rule-layers.js';
-import { isCall, type HandlerKind } from './handlers.js';
+import { isCall } from './handlers.js';
 
 type Host = string | RegExp;
 
@@ -26,21 +28,11 @@ function joined(paths: readonly string[]): string {
 }
 
 /** Returns the id of a method, whatever its type: its own, or the one of its class with the method's name. */
-function idOn(type: { readonly prototype: unknown }, method: string, handler: object): unknown {
+function idOn({ type, name, handler }: HandlerMethod): unknown {
   const own: unknown =
-    Reflect.getMetadata(ID, handler) ?? Reflect.getMetadata(ID, type.prototype as object, method);
+    Reflect.getMetadata(ID, handler) ?? Reflect.getMetadata(ID, type.prototype as object, name);
   const ofClass: unknown = Reflect.getOwnMetadata(ID, type);
-  return own ?? (typeof ofClass === 'string' && ofClass !== '' ? `${ofClass}.${method}` : ofClass);
-}
-
-/** A handler, as ids see it. */
-interface IdentifiedHandler {
-  readonly type: Type;
-  readonly method: string;
-  readonly handler: object;
-  readonly kind: HandlerKind;
-  /** Its name in messages, such as `OrdersController.list`. */
-  readonly owner: string;
+  return own ?? (typeof ofClass === 'string' && ofClass !== '' ? `${ofClass}.${name}` : ofClass);
 }
 
 /**
@@ -48,7 +40,7 @@ interface IdentifiedHandler {
  * minifiers shorten them, so that different classes of two builds would share counters.
  */
 export class RouteIds {
-  private readonly handlers = new Map<string, IdentifiedHandler>();
+  private readonly handlers = new Map<string, HandlerMethod>();
 
   constructor(
     private readonly config: ApplicationConfig,
@@ -62,20 +54,20 @@ export class RouteIds {
    *
    * @param rules those that count its requests
    */
-  of(handler: IdentifiedHandler, rules: readonly RuleFields[]): string {
-    const { type, method, owner } = handler;
-    const given = idOn(type, method, handler.handler);
+  of(method: HandlerMethod, rules: readonly RuleFields[]): string {
+    const { owner } = method;
+    const given = idOn(method);
     if (given !== undefined && !ID_OPTION.accepts(given)) {
       this.problems.add(problem(`@RateLimitId on ${owner}`, given, ID_OPTION.allowed));
       return owner;
     }
-    const id = (given as string | undefined) ?? this.addressOf(handler);
+    const id = (given as string | undefined) ?? this.addressOf(method);
     // Shared rules have no id in their keys.
     const names = rules.filter(({ scope }) => scope !== 'shared').map(({ name }) => name as string);
-    const other = names.map((name) => this.otherWith(id, name, handler)).find((each) => each !== undefined);
+    const other = names.map((name) => this.otherWith(id, name, method)).find((each) => each !== undefined);
     if (other !== undefined) {
       this.problems.add(
-        `${isCall(handler.kind) ? 'methods' : 'routes'} ${other.owner} and ${owner}: both have the id "${id}", so they would ` +
+        `${isCall(method.kind) ? 'methods' : 'routes'} ${other.owner} and ${owner}: both have the id "${id}", so they would ` +
           "share counters; write @RateLimitId('...') with another id on one of them",
       );
     }
@@ -83,23 +75,21 @@ export class RouteIds {
   }
 
   /** Returns another handler whose rule of a name would have the same counters. */
-  private otherWith(id: string, name: string, handler: IdentifiedHandler): IdentifiedHandler | undefined {
-    const key = `${name} ${id}`;
-    const first = this.handlers.get(key);
-    this.handlers.set(key, first ?? handler);
-    return first?.type === handler.type && first.handler === handler.handler ? undefined : first;
+  private otherWith(id: string, rule: string, method: HandlerMethod): HandlerMethod | undefined {
+    const first = entryOf(this.handlers, `${rule} ${id}`, () => method);
+    return first.type === method.type && first.handler === method.handler ? undefined : first;
   }
 
-  private addressOf({ type, method, handler, kind }: IdentifiedHandler): string {
+  private addressOf({ type, name, handler, kind }: HandlerMethod): string {
     switch (kind) {
       case 'http':
         return this.httpAddress(type, handler);
       case 'unknown':
-        return `other ${method}`;
+        return `other ${name}`;
       case 'none':
-        return `call ${method}`;
+        return `call ${name}`;
       default:
-        return this.transports.current!.addressOf(kind, type, handler, method);
+        return this.transports.current!.addressOf(kind, type, handler, name);
     }
   }
 

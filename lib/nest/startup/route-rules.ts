@@ -14,8 +14,7 @@ import {
 import type * as EarlyChecks from '../checks/before-routing-checks.js';
 import {
   handlerKind,
-  type HandlerKind,
-  type HandlerMethod,
+  handlerMethod,
   lineage,
   methodsOf,
   isApplied,
@@ -23,7 +22,6 @@ import {
   isController,
   targetsOf,
 } from './handlers.js';
-import { methodRules } from '../rate-limit.decorator.js';
 import { textOf } from '../request/rate-limit-extension.js';
 import { BeforeRouting, type EarlyRule } from '../request/before-routing.js';
 import type { RouteLimit } from '../request/route-limit.js';
@@ -32,7 +30,7 @@ import { TRANSPORT_LOADER } from '../tokens.js';
 import { unreadVariables } from '../rules/overrides.js';
 import { isIntercepted } from '../handler-interceptor.js';
 import { RouteIds } from './route-ids.js';
-import { Route, Routes, type Handler } from '../request/routes.js';
+import { Route, Routes, type Handler, type HandlerKind, type HandlerMethod } from '../request/routes.js';
 import { DeclaredRules } from '../rules/declared-rules.js';
 import { RuleTable } from '../rules/rule-table.js';
 import { namedOn, type RuleFields, SharedRules } from '../rules/rule-layers.js';
@@ -99,14 +97,14 @@ export class RouteRules implements OnApplicationShutdown {
   }
 
   /** Compiles the rules of the methods of a class. */
-  compile(type: Type, methods: readonly HandlerMethod[]): void {
+  compile(methods: readonly HandlerMethod[]): void {
     this.throttles ??= new UnreadThrottles(this.modules, this.config);
-    for (const { name, handler, kind } of methods) {
-      const route = this.routeOf(type, handler, name, kind);
+    for (const method of methods) {
+      const { type, kind } = method;
+      const route = this.routeOf(method);
       this.checkAddresses(route, kind);
-      const isLimited = kind !== 'none' && route.limits.length > 0;
-      if (isLimited)
-        this.declared.report(this.throttles.problemOf(handler, lineage(type), `${type.name}.${name}`));
+      if (kind !== 'none' && route.limits.length > 0)
+        this.declared.report(this.throttles.problemOf(method, lineage(type)));
     }
   }
 
@@ -149,11 +147,12 @@ export class RouteRules implements OnApplicationShutdown {
   /** Compiles the rules of a handler that is found after start, such as one of a class that is created later. */
   compileLater(type: Type, handler: Handler): Route {
     try {
-      const method = methodNameOf(type, handler);
-      const isMethod = method in (type.prototype as object); // A library may call a function in its place.
-      const kind = isMethod ? handlerKind(type, method, isController(type)) : 'unknown';
-      const isCalled = kind === 'none' && methodRules(type, method).rules.length === 0;
-      return this.declared.later(() => this.routeOf(type, handler, method, isCalled ? 'unknown' : kind));
+      const name = methodNameOf(type, handler);
+      const isMethod = name in (type.prototype as object); // A library may call a function in its place.
+      const kind = isMethod ? handlerKind(type, name, isController(type)) : 'unknown';
+      const method = handlerMethod(type, name, handler, kind);
+      const isCalled = kind === 'none' && !method.isLimited;
+      return this.declared.later(() => this.routeOf(isCalled ? { ...method, kind: 'unknown' } : method));
     } catch (error) {
       const reason =
         error instanceof RateLimitConfigError ? error.problems.join('; ') : escaped(String(error));
@@ -179,39 +178,34 @@ export class RouteRules implements OnApplicationShutdown {
     }
   }
 
-  private routeOf(type: Type, handler: Handler, method: string, kind: HandlerKind): Route {
-    const owner = `${type.name}.${method}`;
-    const targets = targetsOf(type, handler, method);
+  private routeOf(method: HandlerMethod): Route {
+    const { type, name, handler, kind, owner } = method;
+    const targets = targetsOf(method);
     const rules = this.declared
       .rulesFor(targets)
       .filter((rule) => !ALONE.has(kind) || namedOn(rule) === 'handler');
     if (this.early && OF_REQUESTS.has(kind))
       this.declared.report(...this.early.earlyOverrides(rules, this.before, owner));
     const keysOf = ({ trial, block }: RuleFields): number => (trial ? 2 : 1) * (block ? 2 : 1);
-    this.declared.report(
-      tooManyKeys(
-        owner,
-        rules.reduce((keys, rule) => keys + keysOf(rule), 0),
-      ),
-    );
-    const identified = { type, handler, method, kind, owner };
-    const applied = rules.filter((rule) => isApplied(rule, identified, this.ruled));
-    const id = this.ids.of(identified, applied);
+    const keys = rules.reduce((sum, rule) => sum + keysOf(rule), 0);
+    this.declared.report(tooManyKeys(owner, keys));
+    const applied = rules.filter((rule) => isApplied(rule, method, this.ruled));
+    const id = this.ids.of(method, applied);
     const counted: RouteLimit[] = [];
     const limits = rules.flatMap((rule) => {
       const limit = this.limitOf(rule, owner, id);
       if (limit && applied.includes(rule)) {
         counted.push(limit);
-        this.mistakes.add(rule, owner, Reflect.hasMetadata(USAGE, type.prototype as object, method));
+        this.mistakes.add(rule, owner, Reflect.hasMetadata(USAGE, type.prototype as object, name));
         this.logger.debug(`${id === owner ? id : `${id} (${owner})`}: ${textOf(limit)}`);
       }
       return limit ?? [];
     });
     const isSkipped = targets.some(({ skipped }) => skipped.length > 0);
-    const byHand: unknown = Reflect.getMetadata(SETTLEMENTS, type.prototype as object, method);
-    const problem = byHandProblem(identified, byHand, applied, isSkipped);
+    const byHand: unknown = Reflect.getMetadata(SETTLEMENTS, type.prototype as object, name);
+    const problem = byHandProblem(method, byHand, applied, isSkipped);
     this.declared.report(...waitProblems(kind === 'none', counted), problem);
-    this.mistakes.addMethod(type, method, kind !== 'none');
+    this.mistakes.addMethod(method);
     const route = new Route(limits, isIntercepted(handler));
     route.isMethod = isCall(kind) && !isController(type);
     return this.routes.set(type, handler, route);

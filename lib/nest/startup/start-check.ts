@@ -1,19 +1,10 @@
-import { Inject, Injectable, type OnApplicationBootstrap, type Type } from '@nestjs/common';
+import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import { Guards, guardsOn } from './guards.js';
-import {
-  classes,
-  handlersOf,
-  IN_THE_METHOD,
-  isCall,
-  isLimitedClass,
-  type HandlerClass,
-  type HandlerKind,
-  type HandlerMethod,
-} from './handlers.js';
+import { classes, handlersOf, IN_THE_METHOD, isCall, isLimitedClass, type HandlerClass } from './handlers.js';
 import { DeclaredRules } from '../rules/declared-rules.js';
 import { Warnings } from '../warnings.js';
-import { Routes, type Handler } from '../request/routes.js';
+import { Routes, type HandlerMethod } from '../request/routes.js';
 import { isIntercepted, isObserved } from '../handler-interceptor.js';
 
 const NONE_IS_A_HANDLER =
@@ -71,10 +62,11 @@ export class StartCheck implements OnApplicationBootstrap {
   problemsOf({ type, isController }: HandlerClass, methods: readonly HandlerMethod[]): readonly string[] {
     const isOnClass = isLimitedClass(type);
     let isReached = isController;
-    for (const { name, handler, kind, isLimited } of methods) {
+    for (const method of methods) {
+      const { kind, isLimited } = method;
       const isOther = kind === 'connection' || (isCall(kind) && !isController); // Connections and ProviderMethods limit these.
-      this.checkEnd(type, handler, kind);
-      if (!isOther && (isLimited || (isOnClass && !isCall(kind)))) this.check(type, name, handler, kind);
+      this.checkEnd(method);
+      if (!isOther && (isLimited || (isOnClass && !isCall(kind)))) this.check(method);
       isReached ||= isOther ? isLimited : !isCall(kind);
     }
     if (isOnClass && !isReached) {
@@ -85,11 +77,11 @@ export class StartCheck implements OnApplicationBootstrap {
   }
 
   /** The end of a handler is observed if its class was known before its instance, so not if a factory made it. */
-  private checkEnd(type: Type, method: Handler, kind: HandlerKind): void {
+  private checkEnd({ type, handler, kind }: HandlerMethod): void {
     if (kind === 'none' || kind === 'http') return;
-    const { limits = [] } = this.routes.of(type, method) ?? {};
+    const { limits = [] } = this.routes.of(type, handler) ?? {};
     const limit = limits.find((each) =>
-      each.isSettled ? !isObserved(method) : each.endsLate && !isIntercepted(method),
+      each.isSettled ? !isObserved(handler) : each.endsLate && !isIntercepted(handler),
     );
     if (!limit) return;
     const reason =
@@ -99,15 +91,14 @@ export class StartCheck implements OnApplicationBootstrap {
     this.problems.push(`${limit.path}: ${reason}`);
   }
 
-  private check(type: Type, name: string, method: Handler, kind: HandlerKind): void {
-    const guards = [type, method].flatMap(guardsOn);
+  private check({ type, handler, kind, owner }: HandlerMethod): void {
+    const guards = [type, handler].flatMap(guardsOn);
     if (guards.some((guard) => this.guards.isOurs(guard))) return;
-    const owner = `${type.name}.${name}`;
     const path = `@RateLimit on ${owner}`;
     if (kind === 'unknown') this.unclear.push(owner);
     else if (kind === 'none') {
       this.problems.push(`${path}: this method is not a handler: no guard limits it; ${IN_THE_METHOD}`);
-    } else if (kind === 'field') this.checkField(path, method);
+    } else if (kind === 'field') this.checkField(path, handler);
     else if (this.guards.hasOursGlobally) return;
     else if (this.guards.globals().length + guards.length > 0) {
       this.unclear.push(owner); // Another guard may call RateLimitGuard.

@@ -73,10 +73,10 @@ export class Walk implements OnModuleInit {
       if (enhancers.has(type) || !(isController || isDecorated(type))) continue;
       const methods = handlersOf(type, isController);
       if (this.isNew(type)) {
-        if (compiles) this.rules.compile(type, methods);
+        if (compiles) this.rules.compile(methods);
         problems.push(...this.check.problemsOf(each, methods));
       }
-      if (instance && this.isNew(instance)) problems.push(...this.calls.limit(instance, type, methods));
+      if (instance && this.isNew(instance)) problems.push(...this.calls.limit(instance, methods));
     }
     return problems;
   }
