@@ -50,9 +50,9 @@ export function warnOfLargeLog(
 const API_KEY = 'x-api-key';
 
 /** Warns of routes on which a client can have any number of counters, since it chooses the subject itself. */
-export function warnOfUnboundedRoutes(routes: Iterable<readonly RouteLimit[]>, warnings: Warnings): void {
+export function warnOfUnboundedRoutes(routes: readonly (readonly RouteLimit[])[], warnings: Warnings): void {
   const pathsByHeader = new Map<string, string[]>();
-  for (const { parts, path, isEnforced } of [...routes].filter((limits) => !limits.some(isBound)).flat()) {
+  for (const { parts, path, isEnforced } of routes.filter((limits) => !limits.some(isBound)).flat()) {
     const [header] = parts.headers;
     if (header === undefined || !isEnforced) continue;
     pathsByHeader.set(header, [...(pathsByHeader.get(header) ?? []), path]);

@@ -110,20 +110,11 @@ export class Routes {
     return route;
   }
 
-  /** The limits of a handler in any class. */
-  ofHandler(handler: unknown): Route | undefined {
-    for (const handlers of this.byType.values()) {
-      const route = handlers.get(handler as Handler);
-      if (route) return route;
-    }
-    return undefined;
-  }
-
   /** The limits of each handler. */
-  *all(): Iterable<readonly RouteLimit[]> {
-    for (const handlers of this.byType.values()) {
-      for (const route of handlers.values()) yield route.limits;
-    }
+  all(): readonly (readonly RouteLimit[])[] {
+    return [...this.byType.values()].flatMap((handlers) =>
+      Array.from(handlers.values(), ({ limits }) => limits),
+    );
   }
 
   /**

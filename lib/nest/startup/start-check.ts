@@ -91,14 +91,15 @@ export class StartCheck implements OnApplicationBootstrap {
     this.problems.push(`${limit.path}: ${reason}`);
   }
 
-  private check({ type, handler, kind, owner }: HandlerMethod): void {
+  private check(method: HandlerMethod): void {
+    const { type, handler, kind, owner } = method;
     const guards = [type, handler].flatMap(guardsOn);
     if (guards.some((guard) => this.guards.isOurs(guard))) return;
     const path = `@RateLimit on ${owner}`;
     if (kind === 'unknown') this.unclear.push(owner);
     else if (kind === 'none') {
       this.problems.push(`${path}: this method is not a handler: no guard limits it; ${IN_THE_METHOD}`);
-    } else if (kind === 'field') this.checkField(path, handler);
+    } else if (kind === 'field') this.checkField(path, method);
     else if (this.guards.hasOursGlobally) return;
     else if (this.guards.globals().length + guards.length > 0) {
       this.unclear.push(owner); // Another guard may call RateLimitGuard.
@@ -110,9 +111,9 @@ export class StartCheck implements OnApplicationBootstrap {
   }
 
   /** Nest runs no guard and no interceptor for a field resolver unless the options of GraphQLModule say so. */
-  private checkField(path: string, method: object): void {
+  private checkField(path: string, { type, handler }: HandlerMethod): void {
     const present = fieldEnhancers(this.modules);
-    const endsLate = this.routes.ofHandler(method)?.settles === true;
+    const endsLate = this.routes.of(type, handler)?.settles === true;
     const needed = endsLate ? ['guards', 'interceptors'] : ['guards'];
     if (needed.every((each) => present.includes(each))) return;
     const list = needed.map((each) => `'${each}'`).join(', ');
