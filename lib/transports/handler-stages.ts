@@ -37,7 +37,7 @@ export class HandlerStages {
     exchange.isFollowed = route.isIntercepted;
     await this.admission.enter(guard, exchange, denied);
     if (!route.isIntercepted && exchange.decision) warnOfUnsettled(exchange, route.limits, this.warnings);
-    const isDone = handler.limits.length === 0 && !exchange.settles && !exchange.awaitsHandler;
+    const isDone = handler.limits.length === 0 && !exchange.settles;
     if (isDone || !route.isIntercepted) return true;
     const begin = () => answerable(exchange.context, () => this.enterHandler(handler, exchange, denied));
     leave(exchange.context, observedHandler(exchange, begin));
@@ -119,7 +119,6 @@ function observedHandler(exchange: Exchange, begin: () => Promise<void>): Handle
   return (context, next) => {
     let end: ResponseEnd = 'cut-off';
     let isFollowed = false;
-    exchange.startHandler();
     const closed = isSubscription(context) ? exchange.closed() : undefined;
     return defer(begin).pipe(
       mergeMap(() => {

@@ -1,6 +1,5 @@
 import { entryOf } from '../../contracts/entry-of.js';
 import { canonicalIp } from '../../http/client-ip.js';
-import { afterResponse } from '../../http/response-end.js';
 import type { HttpRequest } from '../../http/subject.js';
 import type { Exchange } from '../request/exchange.js';
 import type { Check, RouteLimit } from '../request/route-limit.js';
@@ -82,9 +81,9 @@ class UserCheck implements Check {
     private readonly reader?: unknown,
   ) {}
 
-  /** Checks a request, and checks it again after all guards: when its response has ended, or its handler starts. */
+  /** Checks a request, and checks it again at its end, after all guards. */
   see(exchange: Exchange, rule: RouteLimit): boolean {
-    const { request, response } = exchange;
+    const { request } = exchange;
     if (this.isDecided) return true;
     this.without += 1;
     const isSeen = hasUser(request);
@@ -92,9 +91,7 @@ class UserCheck implements Check {
     if (this.isDecided && !isSeen && this.reader === undefined) this.warnOfNone(rule);
     if (!this.isDecided) {
       const reads = this.reader === undefined ? undefined : (exchange.userReads ??= new UserReads(request));
-      const see = (): void => this.seeEnd(request, rule, reads);
-      if (response) afterResponse(response, see);
-      else exchange.beforeHandler(see);
+      exchange.onEnd(() => this.seeEnd(request, rule, reads));
     }
     return this.isDecided;
   }

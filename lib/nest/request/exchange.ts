@@ -1,5 +1,5 @@
 import { HttpException, type ArgumentsHost, type ExecutionContext } from '@nestjs/common';
-import { promised } from '../../contracts/thenable.js';
+import { promised, type MaybePromise } from '../../contracts/thenable.js';
 import type { Decision } from '../../contracts/decision.js';
 import type { Header } from '../../http/headers.js';
 import { afterResponse, responseSignal, type ResponseEnd } from '../../http/response-end.js';
@@ -14,7 +14,6 @@ export const WITHOUT_CLIENT: HttpRequest = Object.freeze({});
 /** The status for a client that has disconnected (499 in nginx). The client never receives it. */
 const CLIENT_CLOSED_REQUEST = 499;
 
-const NONE: (() => void)[] = [];
 const NOTHING: readonly Finish[] = [];
 
 /**
@@ -29,8 +28,8 @@ export interface Uncounted {
 /** The result of applying a rule to a request: its hits (none if the rule does not apply), or why it is not counted. */
 export type Applied = readonly RuleHit[] | Uncounted;
 
-/** Settles the charges of a request that has ended. Never rejects. */
-export type Finish = (end: ResponseEnd) => Promise<void>;
+/** Settles the charges of a request that has ended, or checks it. Never rejects. */
+export type Finish = (end: ResponseEnd) => MaybePromise<void>;
 
 /** Returns the exception of a request that waits and whose client has disconnected. */
 export function hungUp(): HttpException {
@@ -62,7 +61,6 @@ export abstract class Exchange {
   private finishes = NOTHING;
   private endedBy: ResponseEnd | undefined;
   private values: Map<unknown, unknown> | undefined;
-  private atHandler: (() => void)[] = NONE;
 
   /** Sets the headers of a decision, where the transport has headers but no response to set them on at once. */
   sendHeaders?(decision: Decision, format: (decision: Decision) => readonly Header[]): void;
@@ -113,21 +111,6 @@ export abstract class Exchange {
     const finishes = this.finishes;
     this.finishes = NOTHING;
     for (const finish of finishes) void finish(end);
-  }
-
-  /** Calls a listener when all guards have allowed the request and its handler starts; outside HTTP. */
-  beforeHandler(listener: () => void): void {
-    this.atHandler = [...this.atHandler, listener];
-  }
-
-  /** Whether a listener waits for the start of the handler. */
-  get awaitsHandler(): boolean {
-    return this.atHandler.length > 0;
-  }
-
-  /** Calls the listeners for the start of the handler. */
-  startHandler(): void {
-    for (const listener of this.atHandler) listener();
   }
 }
 
