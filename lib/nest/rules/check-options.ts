@@ -6,6 +6,7 @@ import {
   FROM_ONE,
   hasFlags,
   listOf,
+  matching,
   MILLISECONDS,
   readFields,
   rejection,
@@ -22,35 +23,20 @@ import { PREFIX } from '../../rules/keys.js';
 import type { RateLimitModuleOptions } from '../rate-limit.options.js';
 import { TRANSPORT_NAMES, type TransportName } from './route-rule.js';
 
-const REDIS_PLACE = 'write redis: "redis://host:6379", or a client of ioredis';
-
-const PLACE = 'write redis: { host: "…", port: 6379 }';
-
-const BODY = 'write body: a function of the decision';
-
-const HEADERS = 'write headers: "draft-10", "legacy" or false';
-
 /** What to write instead of the module options of other rate limiters. */
-const FIXES: Readonly<Record<string, string>> = {
-  storage: REDIS_PLACE,
-  store: REDIS_PLACE,
-  client: REDIS_PLACE,
-  connection: REDIS_PLACE,
-  url: REDIS_PLACE,
-  host: PLACE,
-  port: PLACE,
-  errorMessage: BODY,
-  message: BODY,
-  setHeaders: HEADERS,
-  standardHeaders: HEADERS,
-  legacyHeaders: HEADERS,
-  keyPrefix: 'write prefix: "rl:"',
-};
+const FIXES: readonly (readonly [options: RegExp, fix: string])[] = [
+  [/^(storage|store|client|connection|url)$/, 'write redis: "redis://host:6379", or a client of ioredis'],
+  [/^(host|port)$/, 'write redis: { host: "…", port: 6379 }'],
+  [/^(errorMessage|message)$/, 'write body: a function of the decision'],
+  [/^(setHeaders|standardHeaders|legacyHeaders)$/, 'write headers: "draft-10", "legacy" or false'],
+  [/^keyPrefix$/, 'write prefix: "rl:"'],
+];
 
 /** Suggests what to write instead of an unknown option; `undefined` if there is no suggestion. */
 function foreignOptionFix(option: string, value: unknown): string | undefined {
   if (option === 'throttlers') return `write rules: ${throttlersOf(Array.isArray(value) ? value : [])}`;
-  if (Object.hasOwn(FIXES, option)) return FIXES[option];
+  const fix = FIXES.find(([options]) => options.test(option))?.[1];
+  if (fix !== undefined) return fix;
   if (!Object.hasOwn(ROUTE_FIELDS, option) && foreignFix(option, value) === undefined) return undefined;
   return `a field of a rule: write rules: ${throttlersOf([{ [option]: value }])}`;
 }
@@ -112,10 +98,7 @@ const CHECKS: Readonly<Record<keyof RateLimitModuleOptions, OptionCheck>> = {
   },
   defaults: RULE,
   headers: UNCHECKED,
-  denialIdHeader: {
-    allowed: 'a name of a header, such as "x-denial-id"',
-    accepts: (value) => /^[\w-]{1,64}$/.test(String(value)),
-  },
+  denialIdHeader: matching(/^[\w-]{1,64}$/, 'a name of a header, such as "x-denial-id"'),
   body: {
     allowed: '"nest", or a function of the decision and the ExecutionContext',
     accepts: (value) => value === 'nest' || typeof value === 'function',
