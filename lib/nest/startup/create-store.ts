@@ -116,9 +116,7 @@ export async function openStore(options: StoreOptions, warnings: Warnings): Prom
       'No `redis` given: counting in the memory of this process. Each process counts separately, and a restart clears the counters.',
     );
   }
-  const store = new MemoryStore({ maxKeys });
-  warnOfFullMemory(store, 'all', warnings);
-  return store;
+  return openMemory(maxKeys, 'all', 'Raise maxKeys, or count in Redis', warnings);
 }
 
 /** Creates the limiter of the module, whose rules are those of the table. */
@@ -139,8 +137,8 @@ export async function createService(
     denyCache = true,
     maxKeys = 100_000,
   } = options;
-  const fallback = new MemoryStore({ maxKeys });
-  warnOfFullMemory(fallback, 'fallback', warnings);
+  const fix = 'Raise maxKeys, or restore Redis: the memory is its fallback';
+  const fallback = openMemory(maxKeys, 'fallback', fix, warnings);
   const log = store instanceof MemoryStore ? undefined : await import('../checks/store-log.js');
   if (log) parts.pipeline = (await import('../../limiter/pipeline.js')).Pipeline;
   const service = new RateLimitService(
@@ -169,18 +167,21 @@ function follow(table: RuleTable, engine: Engine, warnings: Warnings): void {
   table.changed = () => engine.rulesChanged();
 }
 
-/** What a store in memory counts: all requests, or those that Redis cannot decide. */
-type CountedInMemory = 'all' | 'fallback';
-
-const FIX: Record<CountedInMemory, string> = {
-  all: 'Raise maxKeys, or count in Redis',
-  fallback: 'Raise maxKeys, or restore Redis: the memory is its fallback',
-};
-
-/** Warns when a store in memory is full and forgets counters, at most once an hour. */
-function warnOfFullMemory(store: MemoryStore, counted: CountedInMemory, warnings: Warnings): void {
-  store.watchFull((maxKeys) => {
+/**
+ * Creates a store in memory, which warns when it is full and forgets counters, at most once an hour.
+ *
+ * @param counted what it counts: all requests, or those that Redis cannot decide
+ */
+function openMemory(
+  maxKeys: number,
+  counted: 'all' | 'fallback',
+  fix: string,
+  warnings: Warnings,
+): MemoryStore {
+  const store = new MemoryStore({ maxKeys });
+  store.watchFull(() => {
     warnings.withdraw('RL_MEMORY_FULL', counted);
-    warnings.warn('RL_MEMORY_FULL', fullMessage(maxKeys, FIX[counted]), counted);
+    warnings.warn('RL_MEMORY_FULL', fullMessage(maxKeys, fix), counted);
   });
+  return store;
 }
