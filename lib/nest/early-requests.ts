@@ -1,18 +1,19 @@
 import type { IncomingMessage } from 'node:http';
 import type { ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
+import { Inject, Injectable, type Type } from '@nestjs/common';
 import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
-import type { HttpAdapterHost } from '@nestjs/core';
+import { HttpAdapterHost } from '@nestjs/core';
 import type { MaybePromise } from '../contracts/thenable.js';
 import { afterResponse, rawOf } from '../http/response-end.js';
 import { after } from '../contracts/timer.js';
 import type { HttpRequest } from '../http/subject.js';
 import { warnOfUnexposed } from './checks/before-routing-checks.js';
-import type { Warnings } from './warnings.js';
-import type { Admission } from './request/admission.js';
-import type { BeforeRouting, EarlyRule } from './request/before-routing.js';
+import { Warnings } from './warnings.js';
+import { Admission } from './request/admission.js';
+import { BeforeRouting, type EarlyRule } from './request/before-routing.js';
 import { HttpExchange } from './request/exchange.js';
-import type { Responder } from './request/responder.js';
+import { Responder } from './request/responder.js';
 
 export type Next = (error?: unknown) => void;
 
@@ -24,15 +25,17 @@ export interface EarlyRequest extends HttpRequest {
 }
 
 /** Applies rules to requests before they are routed. */
+@Injectable()
 export class EarlyRequests {
+  /** The class and the method in the context of a request. */
+  handler!: readonly [type: Type, method: () => void];
+
   constructor(
-    private readonly before: BeforeRouting,
-    private readonly admission: Admission,
-    private readonly responder: Responder,
-    private readonly warnings: Warnings,
-    private readonly host: HttpAdapterHost,
-    /** The class and the method in the context of a request. */
-    private readonly handler: readonly [type: new (...args: never[]) => object, method: () => void],
+    @Inject(BeforeRouting) private readonly before: BeforeRouting,
+    @Inject(Admission) private readonly admission: Admission,
+    @Inject(Responder) private readonly responder: Responder,
+    @Inject(Warnings) private readonly warnings: Warnings,
+    @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
   ) {}
 
   enter(name: string, rule: EarlyRule, request: EarlyRequest, response: object, next: Next): void {
@@ -50,26 +53,27 @@ export class EarlyRequests {
       this.leaveUnread(request, response);
       next(error);
     };
-    const entered = this.admit(rule, exchange, deny);
-    if (entered instanceof Promise) entered.then(pass, deny);
-    else if (entered) pass();
-  }
-
-  /** Functions of rules may throw. */
-  private admit(rule: EarlyRule, exchange: HttpExchange, deny: Next): MaybePromise<boolean> {
+    let entered: MaybePromise<true>;
     try {
-      return this.admission.enter(rule.route, exchange, this.responder.denyExchange);
+      entered = this.admission.enter(rule.route, exchange, this.responder.denyExchange);
     } catch (error) {
-      deny(error);
-      return false;
+      deny(error); // Functions of rules may throw.
+      return;
     }
+    if (entered instanceof Promise) entered.then(pass, deny);
+    else pass();
   }
 
+  /**
+   * Prepares the response of a request whose body will not be read: Node.js would read all of it to use the connection
+   * again. The connection is closed after the response instead; over HTTP/2, Node.js closes the stream.
+   */
   private leaveUnread(request: EarlyRequest, response: object): void {
-    const { httpAdapter } = this.host;
-    leaveUnread(rawOf(request) as IncomingMessage, (name, value) => {
-      httpAdapter.setHeader(response, name, value);
-    });
+    const raw = rawOf(request) as IncomingMessage;
+    if (raw.complete || raw.httpVersionMajor > 1 || !hasBody(raw)) return;
+    this.host.httpAdapter.setHeader(response, 'Connection', 'close');
+    raw.read(); // Node.js would read and drop the whole body of a request that nothing has read.
+    closeLate(raw.socket);
   }
 
   private seeResponse(response: object): void {
@@ -103,19 +107,6 @@ type Incoming = IncomingMessage & { readonly stream?: ServerHttp2Stream };
 function hasBody({ headers, stream }: Incoming): boolean {
   if (stream) return !stream.endAfterHeaders;
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
-}
-
-/**
- * Prepares the response of a request whose body will not be read: Node.js would read all of it to use the connection again.
- * The connection is closed after the response instead; over HTTP/2, Node.js closes the stream.
- *
- * @param setHeader sets a header of the response
- */
-function leaveUnread(request: IncomingMessage, setHeader: (name: string, value: string) => void): void {
-  if (request.complete || request.httpVersionMajor > 1 || !hasBody(request)) return;
-  setHeader('Connection', 'close');
-  request.read(); // Node.js would read and drop the whole body of a request that nothing has read.
-  closeLate(request.socket);
 }
 
 /** Half-closes a connection first: the system would drop a response that its client has not read yet. */

@@ -5,12 +5,10 @@ import {
   type INestApplication,
   type OnModuleInit,
 } from '@nestjs/common';
-import { HttpAdapterHost, ModulesContainer } from '@nestjs/core';
+import { ModuleRef, ModulesContainer } from '@nestjs/core';
 import { rejectConfig, rejectValue } from '../contracts/rate-limit-config.error.js';
-import { Admission } from './request/admission.js';
 import { BeforeRouting } from './request/before-routing.js';
 import type { EarlyRequest, EarlyRequests, Next } from './early-requests.js';
-import { Responder } from './request/responder.js';
 import { Warnings } from './warnings.js';
 
 /** Injection token of what applies rules before routing. */
@@ -35,10 +33,8 @@ export class RoutingLimiter implements OnModuleInit {
 
   constructor(
     @Inject(BeforeRouting) private readonly before: BeforeRouting,
-    @Inject(Admission) private readonly admission: Admission,
-    @Inject(Responder) private readonly responder: Responder,
     @Inject(Warnings) private readonly warnings: Warnings,
-    @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
+    @Inject(ModuleRef) private readonly module: ModuleRef,
   ) {}
 
   /** @throws RateLimitConfigError if it is too late, the rule is applied already, or the framework is another one */
@@ -60,11 +56,11 @@ export class RoutingLimiter implements OnModuleInit {
   async onModuleInit(): Promise<void> {
     if (!this.before.isUsed) return;
     const { EarlyRequests } = await import('./early-requests.js');
-    const { before, admission, responder, warnings, host } = this;
-    const handler = [RoutingLimiter, limitBeforeRouting as () => void] as const;
-    this.requests = new EarlyRequests(before, admission, responder, warnings, host, handler);
+    const requests = await this.module.create(EarlyRequests);
+    requests.handler = [RoutingLimiter, limitBeforeRouting as () => void];
+    this.requests = requests;
     const { warnOfLateCors } = await import('./checks/before-routing-checks.js');
-    for (const [name, cors] of this.cors) warnOfLateCors(cors, name, warnings);
+    for (const [name, cors] of this.cors) warnOfLateCors(cors, name, this.warnings);
   }
 
   private install(app: INestApplication, middleware: Middleware): void {
