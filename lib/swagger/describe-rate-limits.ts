@@ -1,12 +1,12 @@
-import type { INestApplication, Type } from '@nestjs/common';
+import type { INestApplication } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import { SwaggerModule } from '@nestjs/swagger';
-import { type Handler, Routes } from '../nest/request/routes.js';
+import { type Handler, type HandlerMethod, Routes } from '../nest/request/routes.js';
 import { rejectConfig } from '../contracts/rate-limit-config.error.js';
 import type { RateLimitModuleOptions } from '../nest/rate-limit.options.js';
 import type { RouteLimit } from '../nest/request/route-limit.js';
-import { Guards, guardsOn } from '../nest/startup/guards.js';
-import { declaredClasses, methodsOf } from '../nest/startup/handlers.js';
+import { Guards } from '../nest/startup/guards.js';
+import { declaredClasses, handlersOf } from '../nest/startup/handlers.js';
 import { RATE_LIMIT_OPTIONS } from '../nest/tokens.js';
 import { OpenApiParts } from './openapi-parts.js';
 import { extensionOf } from '../nest/request/rate-limit-extension.js';
@@ -17,20 +17,18 @@ const MARK = 'x-rate-limit-handler';
 
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace', 'search'];
 
-/** The class and the method of an operation. */
-interface OperationHandler {
-  readonly type: Type;
-  readonly handler: Handler;
-}
+type Operation = Record<string, unknown>;
 
 /**
  * Returns the handler of each operation, by `get /path`. A second document is made for it, in which each handler is
  * marked, since operation ids are the application's to choose.
  */
-function operationHandlers(app: INestApplication): Map<string, OperationHandler> {
-  const handlers = handlersOf(app);
+function operationHandlers(app: INestApplication): Map<string, HandlerMethod> {
+  const classes = [...declaredClasses(app.get(ModulesContainer, { strict: false }))];
+  const controllers = classes.filter(({ isController }) => isController);
+  const handlers = controllers.flatMap(({ type }) => handlersOf(type, true));
   const unmark = handlers.map(({ handler }, index) => mark(handler, index));
-  const found = new Map<string, OperationHandler>();
+  const found = new Map<string, HandlerMethod>();
   try {
     for (const ignoreGlobalPrefix of [true, false]) {
       const { paths } = SwaggerModule.createDocument(app, {} as never, {
@@ -54,20 +52,8 @@ function operationHandlers(app: INestApplication): Map<string, OperationHandler>
 }
 
 /** The operations of a path item, by method. */
-function operationsIn(item: object): [method: string, operation: Record<string, unknown>][] {
-  return Object.entries(item).filter(([method]) => METHODS.includes(method)) as [
-    string,
-    Record<string, unknown>,
-  ][];
-}
-
-function handlersOf(app: INestApplication): OperationHandler[] {
-  const modules = app.get(ModulesContainer, { strict: false });
-  const controllers = [...declaredClasses(modules)].filter(({ isController }) => isController);
-  return controllers.flatMap(({ type }) => {
-    const { prototype } = type as { prototype: Record<string, Handler> };
-    return methodsOf(type).map((name) => ({ type, handler: prototype[name]! }));
-  });
+function operationsIn(item: object): [method: string, operation: Operation][] {
+  return Object.entries(item).filter(([method]) => METHODS.includes(method)) as [string, Operation][];
 }
 
 /** Marks a handler for the document, and returns the function that removes the mark. */
@@ -127,7 +113,8 @@ export function describeRateLimits<Document extends OpenApiDocument>(
   for (const [path, item] of Object.entries(document.paths)) {
     for (const [method, operation] of operationsIn(item as object)) {
       const found = handlers.get(`${method} ${path}`);
-      const isReached = found && isGuarded(found, guards);
+      // The rate limit guard is global, or a decorator adds it.
+      const isReached = found && (guards.hasOursGlobally || guards.hasOursOn(found));
       const limits = isReached ? (routes.of(found.type, found.handler)?.limits ?? []) : [];
       const enforced = limits.filter(({ isEnforced }) => isEnforced);
       if (enforced.length === 0) continue;
@@ -139,13 +126,8 @@ export function describeRateLimits<Document extends OpenApiDocument>(
   return document;
 }
 
-/** Whether the rate limit guard runs for a handler: it is global, or a decorator adds it. */
-function isGuarded({ type, handler }: OperationHandler, guards: Guards): boolean {
-  return guards.hasOursGlobally || [type, handler].flatMap(guardsOn).some((guard) => guards.isOurs(guard));
-}
-
 function describe(
-  operation: Record<string, unknown>,
+  operation: Operation,
   limits: readonly RouteLimit[],
   parts: OpenApiParts,
   { onStoreError = 'local' }: RateLimitModuleOptions,

@@ -1,5 +1,6 @@
 import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { ApplicationConfig, ModulesContainer } from '@nestjs/core';
+import type { HandlerMethod } from '../request/routes.js';
 import { RateLimitGuard } from '../rate-limit.guard.js';
 
 /** Finds the guards of the application, and the rate limit guard among them. */
@@ -41,7 +42,12 @@ export class Guards {
     );
   }
 
-  isOurs(guard: unknown): boolean {
+  /** Whether a decorator adds the rate limit guard to a handler, or to its class. */
+  hasOursOn({ type, handler }: HandlerMethod): boolean {
+    return [type, handler].flatMap(guardsOn).some((guard) => this.isOurs(guard));
+  }
+
+  private isOurs(guard: unknown): boolean {
     const instance: unknown = typeof guard === 'function' ? guard.prototype : guard;
     return guard === this.guard || guard === RateLimitGuard || instance instanceof RateLimitGuard;
   }

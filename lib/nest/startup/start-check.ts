@@ -93,15 +93,14 @@ export class StartCheck implements OnApplicationBootstrap {
 
   private check(method: HandlerMethod): void {
     const { type, handler, kind, owner } = method;
-    const guards = [type, handler].flatMap(guardsOn);
-    if (guards.some((guard) => this.guards.isOurs(guard))) return;
+    if (this.guards.hasOursOn(method)) return;
     const path = `@RateLimit on ${owner}`;
     if (kind === 'unknown') this.unclear.push(owner);
     else if (kind === 'none') {
       this.problems.push(`${path}: this method is not a handler: no guard limits it; ${IN_THE_METHOD}`);
     } else if (kind === 'field') this.checkField(path, method);
     else if (this.guards.hasOursGlobally) return;
-    else if (this.guards.globals().length + guards.length > 0) {
+    else if ([...this.guards.globals(), ...guardsOn(type), ...guardsOn(handler)].length > 0) {
       this.unclear.push(owner); // Another guard may call RateLimitGuard.
     } else {
       this.problems.push(
