@@ -131,8 +131,8 @@ const FAULTS_BY_PART = {
     {
       words: 'overrides are ignored',
       file: DECLARED_RULES,
-      text: 'namedAt(this.override(fields), namedOn)',
-      by: 'namedAt(fields, namedOn)',
+      text: 'applied.map(({ fields }) => this.override(fields))',
+      by: 'applied.map(({ fields }) => fields)',
       specs: ['test/e2e/overrides.spec.ts'],
     },
     {

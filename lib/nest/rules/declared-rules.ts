@@ -66,11 +66,11 @@ export class DeclaredRules {
     const base = this.base();
     for (const [name, rule] of Object.entries(this.options.rules ?? {})) {
       const fields = this.ofOptions(`rules.${name}`, base, name, rule);
-      rules.set(name, { fields, skipped: false, namedOn: 'nowhere' });
+      rules.set(name, { fields, skipped: false });
     }
     for (const target of targets) this.apply(rules, target, base, target === targets.at(-1));
     const applied = [...rules.values()].filter(({ skipped }) => !skipped);
-    return applied.map(({ fields, namedOn }) => namedAt(this.override(fields), namedOn));
+    return applied.map(({ fields }) => this.override(fields));
   }
 
   /** The rules in the module's options: `rules` and `onDemand`. */
@@ -222,7 +222,7 @@ export class DeclaredRules {
     }
     this.names.add(name);
     const fields = this.applyLayer(path, COMPLETE in layer ? withoutLimit(known) : known, layer);
-    rules.set(name, { fields, skipped: false, namedOn: place });
+    rules.set(name, { fields: namedAt(fields, place), skipped: false });
   }
 
   private override(rule: RuleFields): RuleFields {

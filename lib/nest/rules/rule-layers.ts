@@ -46,39 +46,23 @@ export function fromLayer(
 ): RuleFields {
   const set = Object.keys(layer).filter((field) => field !== 'name' && layer[field] !== undefined);
   const origins = { ...originsOf(rule), ...Object.fromEntries(set.map((field) => [field, originOf(field)])) };
-  return { ...result, [ORIGINS]: origins };
+  return { ...namedAt(result, namedOn(rule)), [ORIGINS]: origins };
 }
 
 /** A rule after some layers: its fields, and whether a layer has disabled it. */
 export interface LayeredRule {
   readonly fields: RuleFields;
   readonly skipped: boolean;
-  /** Where a decorator names it. */
-  readonly namedOn: NamedOn;
 }
 
-/** The fields that a rule with a complete limit inherits. */
-const INHERITED: readonly string[] = [
-  'name',
-  'cost',
-  'unit',
-  'by',
-  'scope',
-  'onMissingSubject',
-  'count',
-  'settle',
-  'onError',
-  'skipIf',
-  'allowList',
-  'ipv6Prefix',
-  'mode',
-  'per',
-  'onStoreError',
-];
+/** The fields that state a limit, besides the options of the algorithm. */
+const OF_LIMIT = ['limit', 'window', 'algorithm', 'block', 'maxWait', 'trial', 'alerts', 'plan', 'plans'];
 
-/** A rule without its limit: its window, algorithm, the algorithm's options, block and trial limit. */
+/** A rule without its limit: the fields that a rule with a complete limit inherits. */
 export function withoutLimit(rule: RuleFields): RuleFields {
-  return Object.fromEntries(Object.entries(rule).filter(([field]) => INHERITED.includes(field)));
+  const isInherited = (field: string): boolean =>
+    Object.hasOwn(ROUTE_FIELDS, field) && !OF_LIMIT.includes(field);
+  return Object.fromEntries(Object.entries(rule).filter(([field]) => isInherited(field)));
 }
 
 /** The fields of a shared rule that a decorator may override, since they do not need another counter. */
