@@ -10,26 +10,6 @@ import type { Warnings } from '../warnings.js';
 import type { Applied, Exchange } from './exchange.js';
 import type { FoundSubject } from './subject-of.js';
 
-/**
- * Returns the hits with waiting enabled. They stop waiting when the client disconnects, and follow live changes.
- *
- * @param maxWaitMs milliseconds, from 1
- * @param current returns the hits that the request would have if it arrived now
- */
-function waitingHits(
-  hits: readonly RuleHit[],
-  exchange: Exchange,
-  maxWaitMs: number,
-  current: () => Promise<readonly RuleHit[]>,
-): readonly RuleHit[] {
-  const signal = (): AbortSignal | undefined => exchange.gone();
-  return hits.map((hit) => ({
-    ...hit,
-    ...(hit.lease !== undefined && { waits: true }),
-    wait: { maxWaitMs, signal, current },
-  }));
-}
-
 const WITHOUT_PLAN = 'Such a request has the limit of the rule itself';
 
 const WITHOUT_RULE = 'As `onStoreError` says, such a request is allowed without this rule';
@@ -78,12 +58,16 @@ export class Conditions {
     if (keyed === 'unavailable') return { rule: limit.name, reason: 'no-limit' };
     const cost = isOpen ? this.readCost(await exchange.valueOf(rule.fields.cost ?? 1)) : undefined;
     const applied = limit.hits(await limit.subjectIn(exchange), rule, exchange, keyed, cost);
-    const waits = rule.maxWaitMs > 0 && (limit.isHeld || exchange.context.getType<string>() === 'provider');
+    const { maxWaitMs } = rule;
+    const waits = maxWaitMs > 0 && (limit.isHeld || exchange.context.getType<string>() === 'provider');
     if (!waits || 'reason' in applied) return applied;
-    return waitingHits(applied, exchange, rule.maxWaitMs, async () => {
-      const now = await limit.apply(exchange);
+    const signal = (): AbortSignal | undefined => exchange.gone();
+    const current = async (): Promise<readonly RuleHit[]> => {
+      const now = await limit.apply(exchange); // A live change may have come meanwhile.
       return 'reason' in now ? [] : now;
-    });
+    };
+    const wait = { maxWaitMs, signal, current };
+    return applied.map((hit) => ({ ...hit, ...(hit.lease !== undefined && { waits: true }), wait }));
   }
 
   /** Returns the plan of a request; `undefined` if it has none, or one that does not exist. */

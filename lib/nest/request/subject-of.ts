@@ -63,20 +63,11 @@ function findAll(
 
 function finderOf(by: By, ipv6Prefix: number, report: (value: unknown) => void): Finder {
   if (typeof by === 'function') return resolved(by, report);
-  switch (by) {
-    case 'ip':
-      return ipSubject(ipv6Prefix);
-    case 'user':
-      return bounded(userSubject);
-    case 'everyone':
-      return () => EVERYONE;
-    default: {
-      const header = addressHeaderOf(by);
-      return header === undefined
-        ? hashed(headerSubject(headerOf(by)!))
-        : headerIpSubject(header, ipv6Prefix);
-    }
-  }
+  if (by === 'ip') return ipSubject(ipv6Prefix);
+  if (by === 'user') return bounded(userSubject);
+  if (by === 'everyone') return () => EVERYONE;
+  const header = addressHeaderOf(by);
+  return header === undefined ? hashed(headerSubject(headerOf(by)!)) : headerIpSubject(header, ipv6Prefix);
 }
 
 /** Returns a finder of the digest of a value: events have it as an object that operations accept. */

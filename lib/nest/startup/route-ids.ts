@@ -81,16 +81,9 @@ export class RouteIds {
   }
 
   private addressOf({ type, name, handler, kind }: HandlerMethod): string {
-    switch (kind) {
-      case 'http':
-        return this.httpAddress(type, handler);
-      case 'unknown':
-        return `other ${name}`;
-      case 'none':
-        return `call ${name}`;
-      default:
-        return this.transports.current!.addressOf(kind, type, handler, name);
-    }
+    if (kind === 'http') return this.httpAddress(type, handler);
+    if (isCall(kind)) return `${kind === 'none' ? 'call' : 'other'} ${name}`;
+    return this.transports.current!.addressOf(kind, type, handler, name);
   }
 
   /**
