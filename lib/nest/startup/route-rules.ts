@@ -37,8 +37,7 @@ import { namedOn, type RuleFields, SharedRules } from '../rules/rule-layers.js';
 import { SubjectChecks } from '../checks/subject-checks.js';
 import type { TransportName } from '../rules/route-rule.js';
 import { RuleMistakes } from '../checks/rule-mistakes.js';
-import { SETTLEMENTS } from '../parameter.decorators.js';
-import { USAGE } from '../parameter.decorators.js';
+import { SETTLEMENTS, USAGE } from '../parameter.decorators.js';
 
 /** Compiles and checks the rules of every route at start. */
 @Injectable()
