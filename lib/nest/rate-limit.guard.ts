@@ -15,7 +15,7 @@ import { Warnings } from './warnings.js';
 import { Responder } from './request/responder.js';
 import { Routes, type Handler } from './request/routes.js';
 import type { TransportLoader } from './request/transport-loader.js';
-import { loadNamed } from './rules/named-parts.js';
+import { loadNeeds } from './rules/named-parts.js';
 import type { SubjectResolver } from './rules/route-rule.js';
 import { RouteRules } from './startup/route-rules.js';
 import { TRANSPORT_LOADER } from './tokens.js';
@@ -181,7 +181,7 @@ export class RateLimitGuard implements CanActivate, OnModuleInit {
     // A class that was loaded after start may have handlers of other transports, and name other algorithms.
     if (!others && !(hasResponse && compiled))
       return this.transports.open().then(() => this.apply(context, hooks));
-    const loading = compiled ? undefined : loadNamed();
+    const loading = compiled ? undefined : loadNeeds();
     if (loading) return loading.then(() => this.apply(context, hooks));
     const exchange = hasResponse ? new HttpExchange(context) : others!.exchangeOf(context);
     if (hooks.subjectOf) exchange.subjectOf = hooks.subjectOf;

@@ -38,12 +38,8 @@ export function noteNeeds(rule: object): object {
   return rule;
 }
 
-/** Loads what the rules of decorators have needed so far; `undefined` if it is loaded. */
-export function loadNamed(): Promise<void> | undefined {
-  return load(named);
-}
-
-function load(needs: Needs): Promise<void> | undefined {
+/** Loads what rules need, by default those of decorators so far; `undefined` if it is loaded. */
+export function loadNeeds(needs: Needs = named): Promise<void> | undefined {
   const algorithms = loadAlgorithms(needs);
   if (!needs.has(VARIATION) || loaded.variation) return algorithms;
   const variation = import('./varied-rule.js').then((varied) => void (loaded.variation = varied));
@@ -55,5 +51,5 @@ export async function loadForModule(options: RateLimitModuleOptions): Promise<vo
   const { rules, onDemand, defaults, overrides, liveRules } = isFields(options) ? options : {};
   const needs = new Set(liveRules ? [...ALGORITHM_NAMES, VARIATION, ...named] : named);
   collect({ rules, onDemand, defaults, overrides }, needs);
-  await load(needs);
+  await loadNeeds(needs);
 }

@@ -12,7 +12,7 @@ import {
   type Method,
   type MethodLimiter,
 } from '../limited-method.js';
-import { loadNamed } from '../rules/named-parts.js';
+import { loadNeeds } from '../rules/named-parts.js';
 import type { TransportLoader } from '../request/transport-loader.js';
 import { TRANSPORT_LOADER } from '../tokens.js';
 import { isCall, isController, classOf, handlerKind } from './handlers.js';
@@ -109,7 +109,7 @@ export class ProviderMethods implements OnApplicationShutdown, MethodLimiter {
     const { handler, overrides } = entry;
     if (isApplied(handler, entry.isOverridden)) return runApplied(handler, apply);
     const compiled = this.routes.of(type, handler);
-    const loading = compiled ? undefined : loadNamed();
+    const loading = compiled ? undefined : loadNeeds();
     if (loading) return loading.then(() => this.call(method, instance, args));
     const route = compiled ?? this.rules.compileLater(type, handler);
     const run = (): unknown => checked(apply(), type, method.name);

@@ -8,7 +8,7 @@ import { TRANSPORT_LOADER } from '../tokens.js';
 import { RateLimitHealth } from '../rate-limit.health.js';
 import { RateLimitService } from '../rate-limit.service.js';
 import { RateLimiter } from '../../limiter/rate-limiter.js';
-import { loadNamed } from '../rules/named-parts.js';
+import { loadNeeds } from '../rules/named-parts.js';
 import { methodRules, targetRules } from '../rate-limit.decorator.js';
 import {
   classes,
@@ -54,7 +54,7 @@ export class Walk implements OnModuleInit {
     if ([...classes(this.modules)].some(hasOtherHandlers)) await this.transports.open();
     await this.rules.compileOptions();
     if (injectsOperations(this.modules)) await this.service.load();
-    await loadNamed(); // Decorators of classes that were imported while Nest created the providers.
+    await loadNeeds(); // Decorators of classes that were imported while Nest created the providers.
     this.rules.finish([...this.visitNew(true), ...(this.transports.current?.problems() ?? [])]);
     if (this.rules.areConditional) await loadConditions();
     this.calls.start();
