@@ -12,15 +12,14 @@ export function earlyProblems({ path, fields, parts, isHeld, waits, delays }: Ro
   const rejection = (field: string, value: unknown, allowed: string): string =>
     `${problem(`${path}.${field}`, value, allowed)}, since limitBeforeRouting() applies it before routing`;
   const { by, plan, plans, scope, maxWait, algorithm, settle } = fields as RuleFields;
+  const ownWait = isHeld || delays;
   return [
     ...(parts.user ? [rejection('by', by, SUBJECTS)] : []),
     ...((plan ?? plans) ? [rejection('plans', plans ?? plan, 'none')] : []),
     ...(settle ? [rejection('settle', settle, 'none')] : []),
     ...(scope === 'route' ? [rejection('scope', scope, '"shared"')] : []),
-    ...(isHeld || delays
-      ? [rejection('algorithm', algorithm, 'one that neither holds permits nor delays')]
-      : []),
-    ...(waits && !isHeld && !delays ? [rejection('maxWait', maxWait, 'none')] : []),
+    ...(ownWait ? [rejection('algorithm', algorithm, 'one that neither holds permits nor delays')] : []),
+    ...(waits && !ownWait ? [rejection('maxWait', maxWait, 'none')] : []),
   ];
 }
 

@@ -23,8 +23,6 @@ const LARGEST_COST = 1e9;
 interface ConditionalLimit {
   readonly name: string;
   readonly path: string;
-  readonly fields: EffectiveRule['fields'];
-  readonly isHeld: boolean;
   readonly isAllowed: ((request: HttpRequest) => boolean) | undefined;
   apply(exchange: Exchange): Applied | Promise<Applied>;
   subjectIn(exchange: Exchange): FoundSubject | Promise<FoundSubject>;
@@ -50,7 +48,7 @@ export class Conditions {
 
   async apply(exchange: Exchange, rule: EffectiveRule): Promise<Applied> {
     const { limit } = this;
-    if (limit.isAllowed?.(exchange.request) || (await this.isSkipped(exchange))) return [];
+    if (limit.isAllowed?.(exchange.request) || (await this.isSkipped(exchange, rule))) return [];
     const plan = await this.planOf(exchange, rule);
     const isOpen = plan === undefined && rule.dynamic.length > 0;
     const keyed = isOpen ? await this.withValues(exchange, rule) : rule.for({ plan });
@@ -59,7 +57,7 @@ export class Conditions {
     const cost = isOpen ? this.readCost(await exchange.valueOf(rule.fields.cost ?? 1)) : undefined;
     const applied = limit.hits(await limit.subjectIn(exchange), rule, exchange, keyed, cost);
     const { maxWaitMs } = rule;
-    const waits = maxWaitMs > 0 && (limit.isHeld || exchange.context.getType<string>() === 'provider');
+    const waits = maxWaitMs > 0 && (rule.isHeld || exchange.context.getType<string>() === 'provider');
     if (!waits || 'reason' in applied) return applied;
     const signal = (): AbortSignal | undefined => exchange.gone();
     const current = async (): Promise<readonly RuleHit[]> => {
@@ -92,12 +90,8 @@ export class Conditions {
     if (problems.length === 0) return this.lastValid!.keyed;
     // Often read from the application's data: a missing value must not be an advantage for a client.
     const isAllowed = onStoreError === 'allow';
-    this.warnings.warnOfInvalid(
-      this.limit.name,
-      'limit',
-      problems.join('; '),
-      isAllowed ? WITHOUT_RULE : BY_LAST_VALID,
-    );
+    const outcome = isAllowed ? WITHOUT_RULE : BY_LAST_VALID;
+    this.warnings.warnOfInvalid(this.limit.name, 'limit', problems.join('; '), outcome);
     if (isAllowed) return 'skip';
     if (this.lastValid?.rule === rule) return this.lastValid.keyed;
     return mode === 'shadow' ? 'skip' : 'unavailable';
@@ -114,8 +108,7 @@ export class Conditions {
     return permits;
   }
 
-  private async isSkipped(exchange: Exchange): Promise<boolean> {
-    const { skipIf } = this.limit.fields;
+  private async isSkipped(exchange: Exchange, { fields: { skipIf } }: EffectiveRule): Promise<boolean> {
     const isSkipped: unknown = skipIf && (await exchange.valueOf(skipIf));
     if (isSkipped !== undefined && isSkipped !== null && typeof isSkipped !== 'boolean') {
       const reason = problem(`${this.limit.path}.skipIf`, isSkipped, 'a function that returns true or false');

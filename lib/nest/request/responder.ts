@@ -52,10 +52,6 @@ export type Denial = RateLimitExceededException | RateLimitUnavailableException;
 /** Denies a request: throws the exception of a decision in a later microtask, see `Responder.deny`. */
 export type Deny = (exchange: Exchange, decision: Decision, detail?: string) => Promise<never>;
 
-interface Response {
-  removeHeader(name: string): unknown;
-}
-
 /** Reports a decision to the client: in the headers of the response and, for a denial, as an exception. */
 @Injectable()
 export class Responder {
@@ -125,7 +121,11 @@ export class Responder {
    * @param host its context is that of a body if the guard has not decided the request
    * @returns the exception to respond with: with the body of the option `body`, unless the application set its own
    */
-  complete(thrown: Denial, response: Partial<Response>, host: ArgumentsHost): Denial | Promise<Denial> {
+  complete(
+    thrown: Denial,
+    response: { removeHeader?(name: string): unknown },
+    host: ArgumentsHost,
+  ): Denial | Promise<Denial> {
     if (HEADERS_SET in thrown) return thrown;
     for (const name of HEADER_FIELDS) response.removeHeader?.(name);
     this.setHeaders(response, thrown.decision, this.styles);
