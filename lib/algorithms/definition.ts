@@ -92,25 +92,6 @@ export function perProcess(permits: number, processes: number): number {
  */
 type Bound = 'any window' | 'each window' | 'rate' | 'at a time';
 
-/** An example rule of an algorithm. Tests, benchmarks and tables are generated from the examples of all algorithms. */
-export interface Example {
-  /** The difference from the first example, such as `by the clock`; `''` for the first example. */
-  readonly variant: string;
-  /** The fields of the rule that differ from `{ algorithm, limit, window }`. */
-  readonly rule: (quota: ExampleQuota) => Readonly<Record<string, unknown>>;
-  /** Whether a new subject can take `limit` permits at once. @default true */
-  readonly allAtOnce?: false;
-  /** Whether the state grows with each permit. @default false */
-  readonly keepsEntries?: true;
-}
-
-/** The limit and the window of an example. */
-export interface ExampleQuota {
-  readonly limit: number;
-  /** Milliseconds. */
-  readonly windowMs: number;
-}
-
 /** An algorithm with its own options: each algorithm folder exports one, and the registry lists all. */
 export interface AlgorithmDefinition<Options extends object, State, Parameter extends string>
   extends Algorithm<State, Numbers<Parameter>>, Terms<Options, Parameter> {
@@ -126,8 +107,6 @@ export interface AlgorithmDefinition<Options extends object, State, Parameter ex
   spendBy?(nth: number, taken: TakenAhead, parameters: Numbers<Parameter>): number;
   /** The bound that a client cannot exceed. */
   readonly bound: Bound;
-  /** Example rules, the simplest first. */
-  readonly examples: readonly Example[];
   /** `false` if the algorithm estimates the permits used, so that a window may contain more than the limit. */
   readonly exact?: false;
   /** Whether messages recommend it for a limit that is too large for the default algorithm. */
@@ -148,7 +127,7 @@ export interface AlgorithmDefinition<Options extends object, State, Parameter ex
  */
 export type Variant<Options extends object, State = unknown, Parameter extends string = string> = Omit<
   AlgorithmDefinition<Options, State, Parameter>,
-  'options' | 'resolve' | 'bound' | 'examples' | 'forLargeLimits' | 'lone'
+  'options' | 'resolve' | 'bound' | 'forLargeLimits' | 'lone'
 >;
 
 /** Returns the result of a denied request. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { ruleOf } from '../support/example-rule.js';
+import { examplesOf, ruleOf } from '../support/example-rule.js';
 import { algorithms } from '../../lib/algorithms/registry.js';
 import type { Permit } from '../../lib/limiter/permit.js';
 import { MemoryStore } from '../../lib/index.js';
@@ -21,7 +21,7 @@ const replayOf = (traffic: Traffic, seconds = 30): Replay => ({
 });
 
 const examples = Object.values(algorithms).flatMap((algorithm) =>
-  algorithm.examples.map((example) => ruleOf(algorithm, example, { limit: 10, windowMs: 10_000 })),
+  examplesOf(algorithm).map((example) => ruleOf(algorithm, example, { limit: 10, windowMs: 10_000 })),
 ) as unknown as (AnyRule & { name: string })[];
 
 const isBounded = ({ bound, exact }: { bound: string; exact?: false }) =>

@@ -13,7 +13,6 @@ import { NEVER, type AlgorithmDefinition } from '../definition.js';
 import { prefetchOption, slotOf, type Prefetchable } from '../prefetch-option.js';
 import { fairShareOption, type FairShare } from '../fair-share-option.js';
 import { fairShare } from './fair-share.js';
-import { gcraExamples } from './gcra.examples.js';
 
 /** Options of `algorithm: 'gcra'`. */
 export interface GcraOptions extends Prefetchable, Overdrawable {
@@ -42,7 +41,6 @@ export const gcra: AlgorithmDefinition<GcraOptions, Backlog, keyof BurstPace> & 
   version: 2,
   bound: 'rate',
   forLargeLimits: true,
-  examples: gcraExamples,
   parameters: ['limit', 'window', 'burst', 'full', 'fullPart', 'time', 'overdraft'],
   options: {
     burst: burstOption,

@@ -4,7 +4,6 @@ import { endOfFirstWindow, prefetchOption, type Prefetchable } from '../prefetch
 import { LONGEST } from '../rate.js';
 import { setBack } from '../../contracts/clock.js';
 import { cellAt, expiryOf } from './cell-grid.js';
-import { slidingWindowCellsExamples } from './sliding-window-cells.examples.js';
 
 /** Options of `algorithm: 'sliding-window-cells'`. */
 export interface SlidingWindowCellsOptions extends Prefetchable {
@@ -56,7 +55,6 @@ export const slidingWindowCells: AlgorithmDefinition<
   version: 2,
   bound: 'any window',
   forLargeLimits: true,
-  examples: slidingWindowCellsExamples,
   parameters: ['limit', 'window', 'cells'],
   options: { cells: integer(1, 1000), prefetch: prefetchOption },
   check({ window, cells = DEFAULT_CELLS }) {
