@@ -1,5 +1,5 @@
 // The rules to measure: the examples of every algorithm in the registry, by default with 100 permits a day.
-import { examplesOf, ruleOf } from '../dist/repository/example.js';
+import { boundOf, examplesOf, ruleOf } from '../dist/repository/example.js';
 import { algorithms } from '../dist/repository/registry.js';
 
 const PER_DAY = { limit: 100, windowMs: 86_400_000 };
@@ -14,7 +14,7 @@ export const EXAMPLES = Object.values(algorithms).flatMap((algorithm) =>
     return {
       name: [algorithm.name, example.variant].filter(Boolean).join(', '),
       variant: example.variant,
-      bound: algorithm.bound,
+      bound: boundOf(algorithm),
       rule: ruleFor(PER_DAY),
       ruleFor: (limit) => ruleFor({ ...PER_DAY, limit }),
       entries: example.keepsEntries === true,

@@ -42,9 +42,17 @@ export interface TakenAhead {
   readonly resetAfter: number;
 }
 
-/** The options of an algorithm, and how a rule is compiled to its parameters. */
-export interface Terms<Options extends object, Parameter extends string> {
-  /** The names of the parameters, in the order in which the Lua functions take them. */
+/** Returns the permits of one of several processes: at least 1 permit (0 of 0), so that no process denies everything. */
+export function perProcess(permits: number, processes: number): number {
+  return permits === 0 ? 0 : Math.max(1, Math.floor(permits / processes));
+}
+
+/** An algorithm with its own options: each algorithm folder exports one, and the registry lists all. */
+export interface AlgorithmDefinition<
+  Options extends object,
+  State,
+  Parameter extends string,
+> extends Algorithm<State, Numbers<Parameter>> {
   readonly parameters: readonly Parameter[];
   /** The algorithm's own options, each with its check. */
   readonly options: { readonly [Name in keyof Required<Options>]: OptionCheck };
@@ -78,24 +86,6 @@ export interface Terms<Options extends object, Parameter extends string> {
    * they do not depend on it.
    */
   compileAt?(rule: Quota & Options): (now: number) => Numbers<Parameter>;
-}
-
-/** Returns the permits of one of several processes: at least 1 permit (0 of 0), so that no process denies everything. */
-export function perProcess(permits: number, processes: number): number {
-  return permits === 0 ? 0 : Math.max(1, Math.floor(permits / processes));
-}
-
-/**
- * The bound that a client cannot exceed, as far as the algorithm is exact: `limit` permits in any window; in each
- * window, and therefore up to twice as many around a boundary; a burst, and then `limit` permits per window; or
- * `limit` permits at a time.
- */
-type Bound = 'any window' | 'each window' | 'rate' | 'at a time';
-
-/** An algorithm with its own options: each algorithm folder exports one, and the registry lists all. */
-export interface AlgorithmDefinition<Options extends object, State, Parameter extends string>
-  extends Algorithm<State, Numbers<Parameter>>, Terms<Options, Parameter> {
-  readonly parameters: readonly Parameter[];
   /** Returns the variant for a rule with these options; `undefined` if this algorithm evaluates the rule itself. */
   resolve?(rule: Quota & Options): Variant<Options> | undefined;
   /** Every variant that `resolve` returns. */
@@ -105,12 +95,8 @@ export interface AlgorithmDefinition<Options extends object, State, Parameter ex
    * that no more is allowed than if it were charged when it is used. Absent if permits cannot be prefetched.
    */
   spendBy?(nth: number, taken: TakenAhead, parameters: Numbers<Parameter>): number;
-  /** The bound that a client cannot exceed. */
-  readonly bound: Bound;
   /** `false` if the algorithm estimates the permits used, so that a window may contain more than the limit. */
   readonly exact?: false;
-  /** Whether messages recommend it for a limit that is too large for the default algorithm. */
-  readonly forLargeLimits?: true;
   /** The option that cannot be combined with another one of the algorithm. */
   readonly lone?: string;
   /** Whether the algorithm can allow a request with a delay. */
@@ -127,7 +113,7 @@ export interface AlgorithmDefinition<Options extends object, State, Parameter ex
  */
 export type Variant<Options extends object, State = unknown, Parameter extends string = string> = Omit<
   AlgorithmDefinition<Options, State, Parameter>,
-  'options' | 'resolve' | 'bound' | 'forLargeLimits' | 'lone'
+  'options' | 'resolve' | 'lone'
 >;
 
 /** Returns the result of a denied request. */

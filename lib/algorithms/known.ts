@@ -9,6 +9,7 @@ interface Listed {
   readonly load: () => Promise<AnyDefinition>;
   /** The names of its options. */
   readonly options: readonly string[];
+  /** Whether messages recommend it for a limit that is too large for the default algorithm. */
   readonly forLargeLimits?: true;
 }
 

@@ -1,5 +1,5 @@
-import { allow, deny } from './definition.js';
-import type { MaxWait, Step } from '../contracts/algorithm.js';
+import { allow, deny, NEVER } from './definition.js';
+import type { Algorithm, MaxWait, Step } from '../contracts/algorithm.js';
 import { isDebt, LONGEST } from './rate.js';
 import { setBack } from '../contracts/clock.js';
 
@@ -154,6 +154,36 @@ export function refundWindows<Parameters>(
   const less = left > 0 ? 0 : Math.floor(-left / parameters.limit) + 1;
   if (less >= windows) return { start: written, windows: 0, count: 0, written };
   return { start, windows: windows - less, count: left + less * parameters.limit, written };
+}
+
+/**
+ * Returns the functions of an algorithm that allows at most the limit in each window of a grid.
+ *
+ * @param expiryOf returns the time after which a state decides like an absent one; by default that until no permit is used
+ */
+export function countedIn<Parameters>(
+  grid: Grid<Parameters>,
+  expiryOf?: typeof resetOf<Parameters>,
+): Pick<Algorithm<WindowState, Parameters & Limited>, 'step' | 'refund' | 'isAhead'> {
+  return {
+    step(state, now, cost, parameters, maxWait = 0) {
+      const { limit } = parameters;
+      if (limit === 0) return NEVER;
+      const current = read(state, now, parameters, grid);
+      const atOnce = maxWait < Infinity ? 0 : maxWait;
+      const step = take(current, now, cost, atOnce, { burst: limit }, parameters, grid);
+      return step.allowed && expiryOf
+        ? { ...step, expiresAfter: expiryOf(step.state, now, parameters, grid) }
+        : step;
+    },
+    refund(state, now, cost, parameters, receipt, onlyLast) {
+      if (parameters.limit === 0 || onlyLast) return undefined;
+      const current = read(state, now, parameters, grid);
+      const next = refundWindows(current, now, cost, Number(receipt), parameters, grid);
+      return next && { state: next, expiresAfter: (expiryOf ?? resetOf)(next, now, parameters, grid) };
+    },
+    isAhead,
+  };
 }
 
 /** Whether the clock was set back since a state was written. */

@@ -1,5 +1,5 @@
 import { isFields } from './fields.js';
-import { didYouMean, problem, problemOf, rejectAny, rejectValue } from './rate-limit-config.error.js';
+import { didYouMean, problem, problemOf, quoted, rejectAny, rejectValue } from './rate-limit-config.error.js';
 import { DURATION_ALLOWED, durationFix, parseDuration } from './duration.js';
 
 /** The check of an option, with the allowed values in words for error messages. */
@@ -43,6 +43,15 @@ export const CLOCK = callable('that returns milliseconds since the epoch');
 /** A function. `what` describes its purpose for error messages. */
 export function callable(of: string): OptionCheck {
   return { allowed: `a function ${of}`, accepts: (value) => typeof value === 'function' };
+}
+
+/** Checks that a value is one of several words. */
+export function oneOf(...words: readonly string[]): OptionCheck {
+  return {
+    allowed: quoted(words),
+    accepts: (value) => words.includes(value as string),
+    fix: (value) => (typeof value === 'string' ? didYouMean(value.replace(/[ _]/g, '-'), words) : undefined),
+  };
 }
 
 /** A text of this form. */

@@ -4,6 +4,7 @@ import {
   durationOption,
   integer,
   matching,
+  oneOf,
   rejection,
   unknownOption,
   type OptionCheck,
@@ -11,24 +12,15 @@ import {
 } from '../contracts/options.js';
 import { isFields } from '../contracts/fields.js';
 import { durationFix, parseDuration } from '../contracts/duration.js';
-import { didYouMean, quoted } from '../contracts/rate-limit-config.error.js';
+import { quoted } from '../contracts/rate-limit-config.error.js';
 import { foreignFix } from './foreign-fields.js';
 import { ON_STORE_ERROR, DEFAULT_ALGORITHM, NOT_OF_LEASES, type NotOfLeases } from './rule.js';
 
-export { integer };
+export { integer, oneOf };
 
 const COUNT = integer(0, 1e9);
 
 const MOST_ALERTS = 8;
-
-/** Checks that a value is one of several words. */
-export function oneOf(...words: readonly string[]): OptionCheck {
-  return {
-    allowed: quoted(words),
-    accepts: (value) => words.includes(value as string),
-    fix: (value) => (typeof value === 'string' ? didYouMean(value.replace(/[ _]/g, '-'), words) : undefined),
-  };
-}
 
 /** The checks of the fields that every rule has. */
 export const RULE_FIELDS = {

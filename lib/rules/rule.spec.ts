@@ -85,7 +85,7 @@ describe('an invalid rule', () => {
     [{ algorithm: 'token-bucket', burst: 1.5 }, `rule "login".burst: got 1.5; allowed: ${BURST}`],
     [
       { algorithm: 'fixed-window', align: 'utc' },
-      `rule "login".align: got "utc"; allowed: "first-hit" or "clock"`,
+      `rule "login".align: got "utc"; allowed: "first-hit", "clock"`,
     ],
     [
       { algorithm: 'gcra', limit: 1e9, burst: 1e9 },

@@ -76,7 +76,7 @@ describe('an option that makes no sense stops the app with one message that', ()
     [
       'an unknown way to refill',
       { ...BUCKET, refill: 'sometimes' },
-      'refill: got "sometimes"; allowed: "continuous" or "interval"',
+      'refill: got "sometimes"; allowed: "continuous", "interval"',
     ],
     [
       'an overdraft that is a number',

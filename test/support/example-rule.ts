@@ -19,6 +19,30 @@ export interface ExampleQuota {
   readonly windowMs: number;
 }
 
+/**
+ * The bound that a client cannot exceed, as far as the algorithm is exact: `limit` permits in any window; in each
+ * window, and therefore up to twice as many around a boundary; a burst, and then `limit` permits per window; or
+ * `limit` permits at a time.
+ */
+type Bound = 'any window' | 'each window' | 'rate' | 'at a time';
+
+/** The bound of each algorithm. */
+const BOUNDS: Readonly<Record<AlgorithmName, Bound>> = {
+  'fixed-window': 'each window',
+  'sliding-window-log': 'any window',
+  'sliding-window-counter': 'any window',
+  'sliding-window-cells': 'any window',
+  'token-bucket': 'rate',
+  gcra: 'rate',
+  'leaky-bucket': 'rate',
+  concurrency: 'at a time',
+};
+
+/** Returns the bound of an algorithm. */
+export function boundOf({ name }: { readonly name: string }): Bound {
+  return BOUNDS[name as AlgorithmName];
+}
+
 /** The bursts of gcra and of a token bucket. */
 const BURSTS: readonly Example[] = [
   { variant: '', rule: () => ({}) },

@@ -46,7 +46,6 @@ export const concurrency: AlgorithmDefinition<ConcurrencyOptions, HeldPermits, C
 } = {
   name: 'concurrency',
   version: 2,
-  bound: 'at a time',
   parameters: ['limit', 'lease', 'queue'],
   options: { lease: durationOption, queue: integer(0, MOST_WAITING) },
   check({ limit, cost = 1 }) {

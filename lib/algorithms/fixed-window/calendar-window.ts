@@ -1,7 +1,7 @@
-import { NEVER, type Variant } from '../definition.js';
+import type { Variant } from '../definition.js';
 import { endOfWindow } from '../prefetch-option.js';
 import { LONGEST } from '../rate.js';
-import { type Grid, refundWindows, isAhead, read, resetOf, take, type WindowState } from '../windows.js';
+import { countedIn, resetOf, type Grid, type WindowState } from '../windows.js';
 import { windowsAround } from './calendar.js';
 import { startOf, windowAt, windowFrom, type WindowStarts } from './window-starts.js';
 
@@ -75,21 +75,5 @@ export const calendarWindow: Variant<CalendarWindowOptions, WindowState, Calenda
     ...(timeZone === 'UTC' ? [] : [timeZone]),
     ...(anchor === 1 ? [] : [anchor]),
   ],
-
-  step(state, now, cost, parameters, maxWait = 0) {
-    const { limit } = parameters;
-    if (limit === 0) return NEVER;
-    const current = read(state, now, parameters, CALENDAR);
-    const atOnce = maxWait < Infinity ? 0 : maxWait;
-    const step = take(current, now, cost, atOnce, { burst: limit }, parameters, CALENDAR);
-    return step.allowed ? { ...step, expiresAfter: expiryOf(step.state, now, parameters) } : step;
-  },
-
-  refund(state, now, cost, parameters, receipt, onlyLast) {
-    if (parameters.limit === 0 || onlyLast) return undefined;
-    const current = read(state, now, parameters, CALENDAR);
-    const next = refundWindows(current, now, cost, Number(receipt), parameters, CALENDAR);
-    return next && { state: next, expiresAfter: expiryOf(next, now, parameters) };
-  },
-  isAhead,
+  ...countedIn(CALENDAR, expiryOf),
 };

@@ -1,7 +1,7 @@
-import { NEVER, type AlgorithmDefinition } from '../definition.js';
-import { integer } from '../../contracts/options.js';
+import type { AlgorithmDefinition } from '../definition.js';
+import { integer, oneOf } from '../../contracts/options.js';
 import { endOfWindow, prefetchOption, type Prefetchable } from '../prefetch-option.js';
-import { EVEN, refundWindows, isAhead, read, resetOf, take, type WindowState } from '../windows.js';
+import { countedIn, EVEN, type WindowState } from '../windows.js';
 import { calendarWindow } from './calendar-window.js';
 import { isTimeZone } from './calendar.js';
 
@@ -37,13 +37,9 @@ export const fixedWindow: AlgorithmDefinition<FixedWindowOptions, WindowState, F
 } = {
   name: 'fixed-window',
   version: 2,
-  bound: 'each window',
   parameters: ['limit', 'window', 'aligned'],
   options: {
-    align: {
-      allowed: '"first-hit" or "clock"',
-      accepts: (value) => value === 'first-hit' || value === 'clock',
-    },
+    align: oneOf('first-hit', 'clock'),
     timeZone: {
       allowed: 'the IANA name of a time zone, such as "UTC" or "Europe/Berlin"',
       accepts: isTimeZone,
@@ -66,19 +62,5 @@ export const fixedWindow: AlgorithmDefinition<FixedWindowOptions, WindowState, F
   spendBy: endOfWindow,
   resolve: ({ calendar }) => (calendar === undefined ? undefined : calendarWindow),
   variants: [calendarWindow],
-
-  step(state, now, cost, parameters, maxWait = 0) {
-    const { limit } = parameters;
-    if (limit === 0) return NEVER;
-    const current = read(state, now, parameters, EVEN);
-    return take(current, now, cost, maxWait < Infinity ? 0 : maxWait, { burst: limit }, parameters, EVEN);
-  },
-
-  refund(state, now, cost, parameters, receipt, onlyLast) {
-    if (parameters.limit === 0 || onlyLast) return undefined;
-    const current = read(state, now, parameters, EVEN);
-    const next = refundWindows(current, now, cost, Number(receipt), parameters, EVEN);
-    return next && { state: next, expiresAfter: resetOf(next, now, parameters, EVEN) };
-  },
-  isAhead,
+  ...countedIn(EVEN),
 };

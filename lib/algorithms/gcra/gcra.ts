@@ -39,8 +39,6 @@ export interface GcraOptions extends Prefetchable, Overdrawable {
 export const gcra: AlgorithmDefinition<GcraOptions, Backlog, keyof BurstPace> & { readonly queues: true } = {
   name: 'gcra',
   version: 2,
-  bound: 'rate',
-  forLargeLimits: true,
   parameters: ['limit', 'window', 'burst', 'full', 'fullPart', 'time', 'overdraft'],
   options: {
     burst: burstOption,

@@ -33,7 +33,6 @@ export const leakyBucket: AlgorithmDefinition<LeakyBucketOptions, Backlog, Leaky
 } = {
   name: 'leaky-bucket',
   version: 2,
-  bound: 'rate',
   parameters: [
     'limit',
     'window',

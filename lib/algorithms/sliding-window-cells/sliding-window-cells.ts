@@ -53,8 +53,6 @@ export const slidingWindowCells: AlgorithmDefinition<
 > = {
   name: 'sliding-window-cells',
   version: 2,
-  bound: 'any window',
-  forLargeLimits: true,
   parameters: ['limit', 'window', 'cells'],
   options: { cells: integer(1, 1000), prefetch: prefetchOption },
   check({ window, cells = DEFAULT_CELLS }) {

@@ -92,8 +92,6 @@ export const slidingWindowCounter: AlgorithmDefinition<
 > = {
   name: 'sliding-window-counter',
   version: 2,
-  bound: 'any window',
-  forLargeLimits: true,
   exact: false,
   parameters: ['limit', 'window', 'unit'],
   options: { prefetch: prefetchOption },

@@ -21,7 +21,6 @@ const MOST_REWRITTEN = 1000;
 export const slidingWindowLog: AlgorithmDefinition<SlidingWindowLogOptions, HitLog, 'limit' | 'window'> = {
   name: 'sliding-window-log',
   version: 2,
-  bound: 'any window',
   parameters: ['limit', 'window'],
   options: {},
   compile: ({ limit, window }) => ({ limit, window }),

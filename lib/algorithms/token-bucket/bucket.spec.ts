@@ -91,7 +91,7 @@ describe('an invalid refill', () => {
   const quota = { algorithm: 'token-bucket', limit: 10, window: '1s' } as const;
 
   it.each([
-    [{ ...quota, refill: 'greedy' }, '.refill: got "greedy"; allowed: "continuous" or "interval"'],
+    [{ ...quota, refill: 'greedy' }, '.refill: got "greedy"; allowed: "continuous", "interval"'],
     [{ ...quota, initial: -1 }, '.initial: got -1; allowed: an integer from 0 to 1000000000'],
     [{ ...quota, initial: 11 }, ': initial is 11; allowed: at most the burst, 10'],
     [{ ...quota, burst: 5, initial: 6 }, ': initial is 6; allowed: at most the burst, 5'],

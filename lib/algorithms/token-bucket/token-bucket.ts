@@ -12,7 +12,7 @@ import {
 } from '../backlog.js';
 import { burstOption, paceOf, timePart, type Capacity, type Overdrawable } from '../burst.js';
 import { NEVER, type AlgorithmDefinition } from '../definition.js';
-import { durationOption, FLAG, integer } from '../../contracts/options.js';
+import { durationOption, FLAG, integer, oneOf } from '../../contracts/options.js';
 import { prefetchOption, slotOf, type Prefetchable } from '../prefetch-option.js';
 import { NO_TIME, spanOf } from '../rate.js';
 import { checkBucket, MEMORY, bucketPerProcess } from './bucket.js';
@@ -67,15 +67,11 @@ export const tokenBucket: AlgorithmDefinition<TokenBucketOptions, Backlog, Token
 } = {
   name: 'token-bucket',
   version: 2,
-  bound: 'rate',
   parameters: ['limit', 'window', 'burst', 'full', 'fullPart', 'time', 'overdraft', 'empty', 'emptyPart'],
   options: {
     burst: burstOption,
     overdraft: FLAG,
-    refill: {
-      allowed: '"continuous" or "interval"',
-      accepts: (value) => value === 'continuous' || value === 'interval',
-    },
+    refill: oneOf('continuous', 'interval'),
     initial: integer(0, 1e9),
     warmUp: durationOption,
     prefetch: prefetchOption,
