@@ -76,7 +76,8 @@ function readDuration(text: string): string | undefined {
   );
 }
 
-function inWholeUnits(microseconds: number): string | undefined {
+/** Returns a duration in the largest unit that divides it; `undefined` if it is no whole number of milliseconds. */
+export function inWholeUnits(microseconds: number): string | undefined {
   const unit = (['w', 'd', 'h', 'm', 's', 'ms'] as const).find(
     (each) => microseconds % MICROSECONDS[each] === 0,
   );

@@ -12,6 +12,19 @@ export const HELPERS: Readonly<Record<string, number>> = {
   weeks: 604_800_000,
 };
 
+/** Returns an expression without parentheses and assertions of its type. */
+function bare(node: Node | undefined): Node | undefined {
+  let inner = node;
+  while (
+    Node.isParenthesizedExpression(inner) ||
+    Node.isAsExpression(inner) ||
+    Node.isSatisfiesExpression(inner) ||
+    Node.isNonNullExpression(inner)
+  )
+    inner = inner.getExpression();
+  return inner;
+}
+
 /**
  * Returns the value of an expression of literals, constants, members of enums and of constant objects, also from other
  * files; `undefined` for anything else, and for what the program changes later.
@@ -19,20 +32,14 @@ export const HELPERS: Readonly<Record<string, number>> = {
  * @param helperOf returns the name of throttler's helper that a node is
  */
 export function valueOf(
-  node: Node | undefined,
-  helperOf: (node: Node) => string | undefined = () => undefined,
+  expression: Node | undefined,
+  helperOf: (node: Node) => string | undefined,
 ): Constant | undefined {
+  const node = bare(expression);
   const read = (each: Node | undefined): Constant | undefined => valueOf(each, helperOf);
   if (Node.isStringLiteral(node) || Node.isNoSubstitutionTemplateLiteral(node)) return node.getLiteralText();
   if (Node.isNumericLiteral(node)) return node.getLiteralValue();
   if (Node.isTrueLiteral(node) || Node.isFalseLiteral(node)) return Node.isTrueLiteral(node);
-  if (
-    Node.isParenthesizedExpression(node) ||
-    Node.isAsExpression(node) ||
-    Node.isSatisfiesExpression(node) ||
-    Node.isNonNullExpression(node)
-  )
-    return read(node.getExpression());
   if (Node.isBinaryExpression(node)) return calculated(node, read(node.getLeft()), read(node.getRight()));
   if (Node.isTemplateExpression(node)) {
     const spans = node
@@ -52,8 +59,8 @@ export function valueOf(
   if (!Node.isIdentifier(node) && !Node.isPropertyAccessExpression(node)) return undefined;
   if (isChanged(node)) return undefined;
   const type = node.getType();
-  if (type.isStringLiteral() || type.isNumberLiteral()) return type.getLiteralValue() as Constant;
-  if (type.isEnumLiteral()) return type.getLiteralValue() as Constant | undefined;
+  if (type.isStringLiteral() || type.isNumberLiteral() || type.isEnumLiteral())
+    return type.getLiteralValue() as Constant | undefined;
   return read(definitionOf(node));
 }
 
@@ -76,8 +83,7 @@ export function definitionOf(node: Node): Node | undefined {
 
 /** Returns the object literal that a node is, or that it is the name of. */
 export function objectAt(node: Node | undefined): TsMorph.ObjectLiteralExpression | undefined {
-  let found = Node.isObjectLiteralExpression(node) ? node : node && definitionOf(node);
-  while (Node.isAsExpression(found) || Node.isSatisfiesExpression(found)) found = found.getExpression();
+  const found = bare(Node.isObjectLiteralExpression(node) ? node : node && definitionOf(node));
   return Node.isObjectLiteralExpression(found) ? found : undefined;
 }
 
@@ -147,15 +153,9 @@ function targetsOf(node: Node): Node[] {
 
 /** The declaration of the variable or class whose value, or property at any depth, a node is. */
 function rootOf(node: Node): Node | undefined {
-  let root = node;
-  while (
-    Node.isPropertyAccessExpression(root) ||
-    Node.isElementAccessExpression(root) ||
-    Node.isNonNullExpression(root) ||
-    Node.isParenthesizedExpression(root) ||
-    Node.isAsExpression(root)
-  )
-    root = root.getExpression();
+  let root = bare(node);
+  while (Node.isPropertyAccessExpression(root) || Node.isElementAccessExpression(root))
+    root = bare(root.getExpression());
   if (!Node.isIdentifier(root)) return undefined;
   const symbol = root.getSymbol();
   const [declaration] = (symbol?.getAliasedSymbol() ?? symbol)?.getDeclarations() ?? [];

@@ -1,4 +1,5 @@
 import type * as TsMorph from 'ts-morph';
+import { valuesOf } from './rules.js';
 import type { Source } from './source.js';
 import { isBranch } from './throttlers.js';
 import { Node, SyntaxKind } from './ts-morph.js';
@@ -33,12 +34,8 @@ export function migrateGuards(source: Source): void {
   }
   migrateProviders(source);
   migrateExceptions(source);
-  const guard = source.localName('ThrottlerGuard');
-  for (const each of file.getDescendantsOfKind(SyntaxKind.Identifier)) {
-    if (each.wasForgotten() || each.getText() !== guard) continue;
-    if (!each.getFirstAncestorByKind(SyntaxKind.ImportDeclaration))
-      each.replaceWithText(source.need('RateLimitGuard'));
-  }
+  for (const each of source.usesOf(source.localName('ThrottlerGuard')))
+    each.replaceWithText(source.need('RateLimitGuard'));
 }
 
 type Member = TsMorph.ClassInstancePropertyTypes | TsMorph.MethodDeclaration;
@@ -151,12 +148,9 @@ function migrateProviders(source: Source): void {
 
 /** Whether an object is `{ provide: APP_GUARD, useClass: ThrottlerGuard }`. */
 export function isGuardProvider(source: Source, object: TsMorph.ObjectLiteralExpression): boolean {
-  const valueOf = (name: string): Node | undefined => {
-    const property = object.getProperty(name);
-    return Node.isPropertyAssignment(property) ? property.getInitializer() : undefined;
-  };
-  const guard = valueOf('useClass') ?? valueOf('useExisting');
-  return valueOf('provide')?.getText() === 'APP_GUARD' && source.is(guard, 'ThrottlerGuard');
+  const values = valuesOf(source, object);
+  const guard = values?.get('useClass') ?? values?.get('useExisting');
+  return values?.get('provide')?.getText() === 'APP_GUARD' && source.is(guard, 'ThrottlerGuard');
 }
 
 /** `throw new ThrottlerException(message)` is an HttpException; elsewhere the class is that of a denial. */
@@ -169,9 +163,7 @@ function migrateExceptions(source: Source): void {
     const message = each.getArguments()[0]?.getText() ?? "'ThrottlerException: Too Many Requests'";
     each.replaceWithText(`new ${source.need('HttpException', '@nestjs/common')}(${message}, 429)`);
   }
-  for (const each of file.getDescendantsOfKind(SyntaxKind.Identifier)) {
-    if (each.wasForgotten() || each.getText() !== name) continue;
-    if (each.getFirstAncestorByKind(SyntaxKind.ImportDeclaration)) continue;
+  for (const each of source.usesOf(name)) {
     source.leave(
       each,
       `${name}: is RateLimitExceededException now; set registerFilter: false if your filter sends the response`,

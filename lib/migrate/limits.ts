@@ -1,6 +1,7 @@
 import { relative } from 'node:path';
 import type * as TsMorph from 'ts-morph';
-import { classesIn, millisecondsIn, textOf, type Source } from './source.js';
+import { parseDuration } from '../contracts/duration.js';
+import { classesIn, textOf, type Source } from './source.js';
 import { valuesOf } from './rules.js';
 import {
   UNKNOWN,
@@ -9,9 +10,11 @@ import {
   factoriesOf,
   guardsOf,
   isCalled,
+  lineageOf,
   mapOf,
   rootsOf,
   throttlersOf,
+  type Class,
   type Decoration,
 } from './throttlers.js';
 import { Node, SyntaxKind, type Values } from './ts-morph.js';
@@ -176,7 +179,7 @@ function limitsOf(
   for (const decorations of places) {
     read({ limits, skipped }, source, decorations, all);
     const isUnsure = decorations.some(
-      ({ call, isSure, setsMetadata }) => setsMetadata || (!isSure && nameIn(call) !== ''),
+      ({ call, isSure, setsMetadata }) => setsMetadata || (!isSure && isLimit(call)),
     );
     if (isUnsure) overlay(limits, UNKNOWN, {});
   }
@@ -184,18 +187,9 @@ function limitsOf(
   return limits;
 }
 
-/** The exported name of what is called. */
-function nameIn(call: TsMorph.CallExpression): string {
+function isLimit(call: TsMorph.CallExpression): boolean {
   const names = ['Throttle', 'SkipThrottle', 'RateLimit', 'SkipRateLimit'];
-  return names.find((name) => isCalled(call.getExpression(), name)) ?? '';
-}
-
-type Class = TsMorph.ClassDeclaration | TsMorph.ClassExpression;
-
-/** A class and those that it extends. */
-function lineageOf(type: Class): Class[] {
-  const parent = type.getBaseClass();
-  return parent ? [type, ...lineageOf(parent)] : [type];
+  return names.some((name) => isCalled(call.getExpression(), name));
 }
 
 /** The handlers of a class, with those that it inherits. */
@@ -229,8 +223,9 @@ function limitIn(source: Source, values: Values | undefined, window: string): Li
   if (!values) return { limit: UNKNOWN, window: UNKNOWN };
   const read = (name: string): number | string => {
     const value = source.valueOf(values.get(name));
-    const milliseconds = typeof value === 'string' ? millisecondsIn(value) : value;
-    return typeof milliseconds === 'number' ? milliseconds : UNKNOWN;
+    const microseconds = parseDuration(value);
+    if (microseconds !== undefined) return microseconds / 1000;
+    return typeof value === 'number' ? value : UNKNOWN;
   };
   return {
     ...(values.has('limit') && { limit: read('limit') }),

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import type * as TsMorph from 'ts-morph';
+import { rejectConfig, rejectValue } from '../contracts/rate-limit-config.error.js';
 import { migrateDecorators } from './decorators.js';
 import { isGuardProvider, migrateGuards } from './guards.js';
 import { migrateModules } from './modules.js';
@@ -28,7 +29,7 @@ interface Migration {
 /**
  * Runs `migrate` with the arguments after its name.
  *
- * @throws Error with `problems` if an argument is wrong
+ * @throws RateLimitConfigError if an argument is wrong
  */
 export async function migrateCommand(args: readonly string[]): Promise<Migration> {
   const { path, ...options } = read(args);
@@ -40,9 +41,9 @@ function read(args: readonly string[]): MigrateOptions & { readonly path: string
   const known = ['--dry-run', '--force'];
   const unknown = args.find((each) => each.startsWith('-') && !known.includes(each));
   const paths = args.filter((each) => !each.startsWith('-'));
-  if (unknown !== undefined) throw wrong(`option of migrate: got "${unknown}"; allowed: ${known.join(', ')}`);
-  if (paths.length > 1)
-    throw wrong(`paths: got ${JSON.stringify(paths)}; allowed: one folder or tsconfig.json`);
+  if (unknown !== undefined)
+    rejectConfig(`option of migrate: got "${unknown}"; allowed: ${known.join(', ')}`);
+  if (paths.length > 1) rejectValue('paths', paths, 'one folder or tsconfig.json');
   const [path = '.'] = paths;
   return { dryRun: args.includes('--dry-run'), force: args.includes('--force'), path };
 }
@@ -50,7 +51,7 @@ function read(args: readonly string[]): MigrateOptions & { readonly path: string
 /**
  * Moves the TypeScript files of a folder, or of a tsconfig.json, from `@nestjs/throttler` to this package.
  *
- * @throws Error with `problems` if the path is wrong, or has uncommitted changes
+ * @throws RateLimitConfigError if the path is wrong, or has uncommitted changes
  */
 export async function migrate(path: string, { dryRun, force }: MigrateOptions): Promise<Migration> {
   const root = resolve(path);
@@ -139,24 +140,25 @@ function next(isSame: boolean, hasMarks: boolean): string[] {
   ];
 }
 
-/** @throws Error with `problems` if a file of the folder has changes that git has not stored */
+/** @throws RateLimitConfigError if a file of the folder has changes that git has not stored */
 function checkCommitted(folder: string, path: string): void {
   const { status, stdout } = spawnSync('git', ['status', '--porcelain', '--', '.'], {
     cwd: folder,
     encoding: 'utf8',
   });
   if (status !== 0 || stdout.trim() === '') return; // no repository, or nothing to lose
-  throw wrong(`path: "${path}" has uncommitted changes; commit or stash them, or write --force`);
+  rejectConfig(`path: "${path}" has uncommitted changes; commit or stash them, or write --force`);
 }
 
 function open(path: string): TsMorph.Project {
-  if (!existsSync(path)) throw wrongPath(path, 'a folder or a tsconfig.json that exists');
+  if (!existsSync(path))
+    rejectConfig(`path: got "${path}"; allowed: a folder or a tsconfig.json that exists`);
   if (!statSync(path).isDirectory()) return projectOf(path);
   const config = configAbove(path);
-  const settings = { skipAddingFilesFromTsConfig: true };
-  const project = new tsMorph.Project(
-    config === undefined ? settings : { ...settings, tsConfigFilePath: config },
-  );
+  const project = new tsMorph.Project({
+    skipAddingFilesFromTsConfig: true,
+    ...(config !== undefined && { tsConfigFilePath: config }),
+  });
   project.addSourceFilesAtPaths(patterns(path, 'ts,mts,cts'));
   return project;
 }
@@ -167,22 +169,13 @@ function configAbove(folder: string): string | undefined {
   return names.map((name) => tsMorph.ts.findConfigFile(folder, existsSync, name)).find(Boolean);
 }
 
-/** @throws Error with `problems` if the file is not a tsconfig.json */
+/** @throws RateLimitConfigError if the file is not a tsconfig.json */
 function projectOf(path: string): TsMorph.Project {
   try {
     return new tsMorph.Project({ tsConfigFilePath: path });
   } catch (error) {
-    throw wrongPath(path, 'a folder or a tsconfig.json', (error as Error).message);
+    rejectConfig(`path: got "${path}": ${(error as Error).message}; allowed: a folder or a tsconfig.json`);
   }
-}
-
-function wrongPath(path: string, allowed: string, reason?: string): Error {
-  return wrong(`path: got "${path}"${reason === undefined ? '' : `: ${reason}`}; allowed: ${allowed}`);
-}
-
-/** Returns an error whose `problems` are printed without a stack. */
-export function wrong(problem: string): Error {
-  return Object.assign(new Error(problem), { problems: [problem] });
 }
 
 /** Whether a file is in a folder, and not reached through a link that leads out of it. */
@@ -219,21 +212,21 @@ function tableOf(
   after: RouteLimits,
 ): { readonly lines: string[]; readonly isSame: boolean } {
   const labels = [...before.keys()].map((key) => key.split(' ')[0]!);
-  const rows = [...before].map(([key, limits], index) => {
-    const isAlone = labels.indexOf(labels[index]!) === labels.lastIndexOf(labels[index]!);
-    return [isAlone ? labels[index]! : key, limits, after.get(key) ?? UNKNOWN] as const;
+  const routes = Array.from(before, ([key, limits], index) => {
+    const label = labels[index]!;
+    const isAlone = labels.indexOf(label) === labels.lastIndexOf(label);
+    const now = after.get(key) ?? UNKNOWN;
+    return [isAlone ? label : key, limits, now, noteOn(limits, now)] as const;
   });
-  const isRight = (one: string, other: string): boolean => one === other && !one.includes(UNKNOWN);
+  const rows = [['route', 'before', 'after', ''] as const, ...routes];
   const [first, second] = [0, 1].map((column) => Math.max(6, ...rows.map((row) => row[column]!.length)));
-  const line = (route: string, one: string, other: string, note = ''): string =>
-    `  ${route.padEnd(first!)}  ${one.padEnd(second!)}  ${other}${note}`;
-  return {
-    lines: [
-      line('route', 'before', 'after'),
-      ...rows.map(([route, one, other]) =>
-        line(route, one, other, isRight(one, other) ? '' : one === other ? '   ! not known' : '   ! differs'),
-      ),
-    ],
-    isSame: rows.every(([, one, other]) => isRight(one, other)),
-  };
+  const lines = rows.map(
+    ([route, one, other, note]) => `  ${route.padEnd(first!)}  ${one.padEnd(second!)}  ${other}${note}`,
+  );
+  return { lines, isSame: routes.every(([, , , note]) => note === '') };
+}
+
+function noteOn(before: string, after: string): string {
+  if (before !== after) return '   ! differs';
+  return before.includes(UNKNOWN) ? '   ! not known' : '';
 }

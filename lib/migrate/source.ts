@@ -1,4 +1,5 @@
 import type * as TsMorph from 'ts-morph';
+import { inWholeUnits } from '../contracts/duration.js';
 import { HELPERS, valueOf } from './constants.js';
 import { Node, SyntaxKind } from './ts-morph.js';
 
@@ -110,7 +111,7 @@ export class Source {
       }
       for (const each of declaration.getNamedImports()) {
         const name = each.getAliasNode()?.getText() ?? each.getName();
-        if (this.isMigrated(declaration, name) && !this.isUsed(name)) {
+        if (this.isMigrated(declaration, name) && this.usesOf(name).length === 0) {
           if (declaration.getNamedImports().length > 1 || declaration.getDefaultImport()) each.remove();
           else declaration.remove();
         } else if (isFrom(declaration.getModuleSpecifierValue(), THROTTLER)) {
@@ -126,14 +127,17 @@ export class Source {
     return isFrom(from, THROTTLER) || from.includes('throttler-storage') || name === 'APP_GUARD';
   }
 
-  private isUsed(name: string): boolean {
+  /** Returns where the file uses a name, besides its imports. */
+  usesOf(name: string | undefined): TsMorph.Identifier[] {
     return this.file
       .getDescendantsOfKind(SyntaxKind.Identifier)
-      .some((each) => each.getText() === name && !each.getFirstAncestorByKind(SyntaxKind.ImportDeclaration));
+      .filter(
+        (each) => each.getText() === name && !each.getFirstAncestorByKind(SyntaxKind.ImportDeclaration),
+      );
   }
 
   private addImport(from: string, names: readonly string[]): void {
-    const used = names.filter((name) => this.isUsed(name));
+    const used = names.filter((name) => this.usesOf(name).length > 0);
     const missing = used.filter((name) => this.localName(name, from) === undefined);
     if (missing.length === 0) return;
     const known = this.file
@@ -158,12 +162,6 @@ export function classesIn({ file }: Source) {
   ];
 }
 
-/** The units of durations, the largest first: `w` for `weeks`. */
-const UNITS = [
-  ['ms', 1] as const,
-  ...Object.entries(HELPERS).map(([name, length]) => [name[0]!, length] as const),
-].toReversed();
-
 /** Returns the source of a duration for milliseconds: `'1m'` for `60_000` and for `minutes(1)`. */
 export function durationFor(source: Source, value: Node): string {
   const isNamed = [value, ...value.getDescendants()].some((each) => isConstant(source, each));
@@ -183,15 +181,8 @@ function isConstant(source: Source, node: Node): boolean {
 
 /** Returns the largest unit that divides a number of milliseconds. */
 export function textOf(milliseconds: number): string {
-  const unit = UNITS.find(([, length]) => milliseconds % length === 0);
-  return unit && milliseconds > 0 ? `${milliseconds / unit[1]}${unit[0]}` : `${Math.ceil(milliseconds)}ms`;
-}
-
-/** Returns the milliseconds of a duration such as `1m`; `undefined` for another text. */
-export function millisecondsIn(text: string): number | undefined {
-  const [, count, name] = /^(\d+)([a-z]+)$/.exec(text) ?? [];
-  const unit = UNITS.find(([each]) => each === name);
-  return unit && Number(count) * unit[1];
+  const text = milliseconds > 0 ? inWholeUnits(milliseconds * 1000) : undefined;
+  return text ?? `${Math.ceil(milliseconds)}ms`;
 }
 
 /** Returns the source of a value with `minutes(n)` written as `(n) * 60000`, since the helpers are throttler's. */

@@ -11,7 +11,9 @@ const KEYS = ['LIMIT', 'TTL', 'SKIP', 'TRACKER', 'BLOCK_DURATION', 'KEY_GENERATO
   (key) => `THROTTLER_${key}`,
 );
 
-export type Place = TsMorph.ClassDeclaration | TsMorph.ClassExpression | TsMorph.MethodDeclaration;
+export type Class = TsMorph.ClassDeclaration | TsMorph.ClassExpression;
+
+type Place = Class | TsMorph.MethodDeclaration;
 
 /** A call in a decorator; not `isSure` beside a condition, which may leave it out. */
 export interface Decoration {
@@ -130,6 +132,12 @@ export function isCalled(node: Node, name: string): boolean {
     });
 }
 
+/** A class and those of the project that it extends. */
+export function lineageOf(type: Class): Class[] {
+  const parent = type.getBaseClass();
+  return parent && parent !== type ? [type, ...lineageOf(parent)] : [type];
+}
+
 /** A guard and its subclasses: where a node names one, and whether one limits every route. */
 export interface Guards {
   readonly isNamedIn: (node: Node) => boolean;
@@ -141,7 +149,10 @@ export function guardsOf(sources: readonly Source[], guard: string): Guards {
   const names = new Set<string | undefined>();
   for (const source of sources) {
     names.add(source.localName(guard) ?? source.localName(guard, PACKAGE) ?? guard);
-    for (const each of classesIn(source)) if (isSubclassOf(each, guard)) names.add(each.getName());
+    for (const type of classesIn(source)) {
+      const bases = lineageOf(type).map((each) => each.getExtends()?.getExpression());
+      if (bases.some((base) => base && isCalled(base, guard))) names.add(type.getName());
+    }
   }
   const named = (source: Source, node: Node): boolean =>
     nodesIn(source, node).some((each) => Node.isIdentifier(each) && names.has(each.getText()));
@@ -158,12 +169,4 @@ export function guardsOf(sources: readonly Source[], guard: string): Guards {
     );
   });
   return { isNamedIn: (node) => named(sources[0]!, node), isGlobal };
-}
-
-/** Whether a class extends a guard, under the name that its file has for it, also through classes of the project. */
-function isSubclassOf(type: TsMorph.ClassDeclaration | TsMorph.ClassExpression, guard: string): boolean {
-  const base = type.getExtends()?.getExpression();
-  if (base === undefined) return false;
-  const parent = type.getBaseClass();
-  return isCalled(base, guard) || (parent !== undefined && parent !== type && isSubclassOf(parent, guard));
 }
