@@ -1,5 +1,5 @@
-import type { Next, MaxWait, Step } from '../contracts/algorithm.js';
-import { allow, deny, type Numbers } from './definition.js';
+import type { Next, MaxWait, Receipt, Step } from '../contracts/algorithm.js';
+import { allow, deny, NEVER, type Numbers } from './definition.js';
 import { extend, isDebt, minus, NO_TIME, permitsIn, roundUp, spanOf, type Span } from './rate.js';
 import { setBack, SLACK } from '../contracts/clock.js';
 
@@ -76,6 +76,7 @@ export function takeFrom(
   maxWait?: MaxWait,
 ): Step<Backlog> {
   const { limit, window, full, time } = pace;
+  if (limit === 0) return NEVER;
   if (typeof state !== 'object' && window % limit === 0) {
     const interval = window / limit;
     const ahead = Math.max(0, (state ?? now) - now) + cost * interval;
@@ -117,14 +118,17 @@ export function take(
  * moved that: at most the rest of the charge is refunded.
  */
 export function refundBacklog(
-  ahead: Span,
+  state: Backlog,
   now: number,
   cost: number,
   pace: Pace,
-  receipt: number,
+  expiresAt: Receipt,
   onlyLast: boolean,
 ): Next<Backlog> | undefined {
   const { limit, window } = pace;
+  if (limit === 0) return undefined;
+  const receipt = Number(expiresAt);
+  const ahead = read(state, now, pace);
   const endsAt = now + roundUp(ahead);
   if (receipt <= now || endsAt <= now || (onlyLast && endsAt !== receipt)) return undefined;
 

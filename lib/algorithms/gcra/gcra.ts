@@ -1,4 +1,4 @@
-import { refundBacklog, isAhead, read, takeFrom, type Backlog, type BurstPace } from '../backlog.js';
+import { refundBacklog, isAhead, takeFrom, type Backlog, type BurstPace } from '../backlog.js';
 import {
   burstOption,
   capacityOf,
@@ -9,7 +9,7 @@ import {
   type Overdrawable,
 } from '../burst.js';
 import { FLAG } from '../../contracts/options.js';
-import { NEVER, type AlgorithmDefinition } from '../definition.js';
+import type { AlgorithmDefinition } from '../definition.js';
 import { prefetchOption, slotOf, type Prefetchable } from '../prefetch-option.js';
 import { fairShareOption, type FairShare } from '../fair-share-option.js';
 import { fairShare } from './fair-share.js';
@@ -56,12 +56,7 @@ export const gcra: AlgorithmDefinition<GcraOptions, Backlog, keyof BurstPace> & 
   queues: true,
   spendBy: slotOf,
 
-  step(state, now, cost, pace, maxWait) {
-    return pace.limit === 0 ? NEVER : takeFrom(state, now, cost, pace, maxWait);
-  },
-  refund(state, now, cost, pace, receipt, onlyLast) {
-    if (pace.limit === 0) return undefined;
-    return refundBacklog(read(state, now, pace), now, cost, pace, Number(receipt), onlyLast);
-  },
+  step: takeFrom,
+  refund: refundBacklog,
   isAhead,
 };

@@ -11,7 +11,7 @@ import {
   type BurstPace,
 } from '../backlog.js';
 import { burstOption, paceOf, timePart, type Capacity, type Overdrawable } from '../burst.js';
-import { NEVER, type AlgorithmDefinition } from '../definition.js';
+import type { AlgorithmDefinition } from '../definition.js';
 import { durationOption, FLAG, integer, oneOf } from '../../contracts/options.js';
 import { prefetchOption, slotOf, type Prefetchable } from '../prefetch-option.js';
 import { NO_TIME, spanOf } from '../rate.js';
@@ -98,7 +98,6 @@ export const tokenBucket: AlgorithmDefinition<TokenBucketOptions, Backlog, Token
   lone: 'warmUp',
 
   step(state, now, cost, pace, maxWait) {
-    if (pace.limit === 0) return NEVER;
     const { empty: whole, emptyPart: part } = pace;
     if (whole + part === 0) return takeFrom(state, now, cost, pace, maxWait);
 
@@ -109,8 +108,7 @@ export const tokenBucket: AlgorithmDefinition<TokenBucketOptions, Backlog, Token
     return isNew ? ({ ...step, retryAfter: null } satisfies Step<Backlog>) : step;
   },
   refund(state, now, cost, pace, receipt, onlyLast) {
-    if (pace.limit === 0) return undefined;
-    const next = refundBacklog(read(state, now, pace), now, cost, pace, Number(receipt), onlyLast);
+    const next = refundBacklog(state, now, cost, pace, receipt, onlyLast);
     const isFull = pace.empty + pace.emptyPart === 0;
     return next && !isFull ? { ...next, expiresAfter: next.expiresAfter + MEMORY } : next;
   },
