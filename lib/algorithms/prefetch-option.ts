@@ -49,15 +49,6 @@ export function endOfWindow(_nth: number, { now, resetAfter }: TakenAhead): numb
   return now + resetAfter - 1;
 }
 
-/** `spendBy` for permits that count for another window after the end of the window or cell of their charge. */
-export function endOfFirstWindow(
-  _nth: number,
-  { now, resetAfter }: TakenAhead,
-  { window }: { readonly window: number },
-): number {
-  return now + resetAfter - window - 1;
-}
-
 /**
  * `spendBy` for permits that become available evenly. Each permit has a slot of window / limit, which ends when the
  * permit is available again. A permit used before its slot begins counts as if it had been charged at that time.

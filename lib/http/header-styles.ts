@@ -86,20 +86,18 @@ function resetMs(decision: Decision): number {
 
 Object.assign(formats, { 'draft-12': draft12, 'draft-7': draft7, 'draft-6': draft6, legacy, throttler });
 
-/** Returns why these styles conflict; `undefined` if they do not. */
-export function headerStyleConflict(styles: readonly HeaderStyle[]): string | undefined {
+/** Returns why styles conflict; `undefined` if they do not, or are none. */
+function conflictIn(value: unknown): string | undefined {
+  if (value === false || !isHeaders(value)) return undefined;
+  const styles = [value as HeaderStyle].flat();
   const drafts = styles.filter(isDraft).length;
   if (drafts <= 1 && styles.length - drafts <= 1) return undefined;
   const known = quotedNames(HEADER_STYLES.filter(isDraft));
   return `got ${quotedNames(styles)}; allowed: one of ${known}, which all write RateLimit-Policy, and one of "legacy" and "throttler"`;
 }
 
-const isHeaders = (value: unknown): boolean =>
-  value === false || [value].flat().every((style) => HEADER_STYLES.includes(style as HeaderStyle));
-
-/** Returns why styles conflict; `undefined` if they do not, or are none. */
-function conflictIn(value: unknown): string | undefined {
-  return isHeaders(value) ? headerStyleConflict([(value as HeaderStyle | false) || []].flat()) : undefined;
+function isHeaders(value: unknown): boolean {
+  return value === false || [value].flat().every((style) => HEADER_STYLES.includes(style as HeaderStyle));
 }
 
 /** The check of the option `headers`. */

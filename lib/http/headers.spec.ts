@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Decision, RuleDecision } from '../contracts/decision.js';
-import { headerStyleConflict } from './header-styles.js';
+import { HEADERS } from './header-styles.js';
 import { HEADER_STYLES, rateLimitHeaders, strictestFirst } from './headers.js';
 
 const ALLOWED: RuleDecision = {
@@ -224,21 +224,19 @@ describe('strictestFirst', () => {
   });
 });
 
-describe('headerStyleConflict', () => {
-  it.each([[[]], [['draft-10']], [['draft-6', 'legacy']], [['legacy']]] as const)(
-    'returns undefined for %j',
-    (styles) => {
-      expect(headerStyleConflict(styles)).toBeUndefined();
-    },
-  );
+describe('the option headers', () => {
+  it.each([[[]], [['draft-10']], [['draft-6', 'legacy']], [['legacy']]] as const)('accepts %j', (styles) => {
+    expect(HEADERS.accepts(styles)).toBe(true);
+  });
 
   it.each([[['draft-10', 'draft-7']], [['draft-7', 'legacy', 'draft-6']], [['legacy', 'legacy']]] as const)(
-    'returns a message for %j, which would set a header twice',
+    'rejects %j, which would set a header twice',
     (styles) => {
-      expect(headerStyleConflict(styles)).toBe(
-        `got ${styles.map((style) => `"${style}"`).join(', ')}; allowed: one of "draft-10", "draft-7", ` +
+      expect(HEADERS.accepts(styles)).toBe(false);
+      expect(HEADERS.problems!(styles, 'headers')).toEqual([
+        `headers: got ${styles.map((style) => `"${style}"`).join(', ')}; allowed: one of "draft-10", "draft-7", ` +
           '"draft-6", "draft", "draft-12", which all write RateLimit-Policy, and one of "legacy" and "throttler"',
-      );
+      ]);
     },
   );
 });

@@ -22,14 +22,11 @@ const PLAIN = /^[\w.:@/+=,~*!$%&-]{1,64}$/;
  *
  * The braces are a hash tag: Redis Cluster keeps all counters of a subject on one node. The end of the key is what gives
  * the state its meaning (`stateNameOf`).
+ *
+ * @param head the prefix, and the brace before the subject
  */
 export function keyOf(head: string, subject: Subject, tail: string): string {
   return head + encodeSubject(subject) + tail;
-}
-
-/** Returns the part of a key before the subject. */
-export function keyHead(prefix: string): string {
-  return `${prefix}{`;
 }
 
 /**
@@ -117,7 +114,7 @@ export class Keys {
     private readonly clock: Clock,
   ) {
     if (!PREFIX.accepts(prefix)) rejectValue('prefix', prefix, PREFIX.allowed);
-    this.head = keyHead(prefix);
+    this.head = `${prefix}{`;
   }
 
   /**

@@ -96,17 +96,17 @@ function isMetadata(value: unknown): value is Metadata {
 /** In the metadata of a handler by @EventPattern, as `PatternHandler` of @nestjs/microservices has it. */
 const EVENT = 2;
 
+/** Whether a handler is one by @EventPattern, whose senders expect no reply. */
+export function isEventHandler(handler: object): boolean {
+  return Reflect.getMetadata('microservices:handler_type', handler) === EVENT;
+}
+
 /** On an exception: the sender waits for no reply, and the event is dropped. */
 const DROPPED = Symbol.for('nestjs-redis-rate-limit:dropped');
 
 /** A message or an event of a microservice: no client address, no response. */
 export class RpcExchange extends CallExchange {
   override readonly transport = 'rpc';
-
-  /** Whether the sender expects no reply. */
-  get isEvent(): boolean {
-    return Reflect.getMetadata('microservices:handler_type', this.context.getHandler()) === EVENT;
-  }
 
   /** Aborts when the client of gRPC has cancelled the call. */
   override gone(): AbortSignal | undefined {

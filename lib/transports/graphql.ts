@@ -13,7 +13,8 @@ import type { Handshakes } from './handshakes.js';
 interface GraphqlConnection {
   /** By the id of each operation that has not ended: its iterator, or `null` until it has one. */
   readonly subscriptions?: Readonly<Record<string, unknown>>;
-  readonly extra?: { readonly socket?: Socket };
+  /** Its socket, and the request that has opened it. */
+  readonly extra?: { readonly socket?: Socket; readonly request?: HttpRequest };
 }
 
 /** The subscription of Mercurius in a context: it calls the functions in `queue.close` when the client leaves. */
@@ -83,21 +84,14 @@ function followersOf(socket: Socket): Set<() => void> {
   });
 }
 
-/** The context of Apollo or Mercurius. In a subscription of `graphql-ws`, `extra` has the request. */
+/** The context of Apollo or Mercurius: in a subscription of `graphql-ws`, or its `req`, that of the connection. */
 interface GraphqlContext extends GraphqlConnection {
-  readonly req?: GraphqlRequest;
+  readonly req?: HttpRequest & GraphqlConnection & { readonly res?: HeaderTarget };
   readonly request?: HttpRequest;
   readonly res?: HeaderTarget;
   readonly reply?: HeaderTarget & { readonly request?: HttpRequest };
   readonly pubsub?: MercuriusSubscription;
-  readonly extra?: GraphqlConnection['extra'] & { readonly request?: HttpRequest };
 }
-
-type GraphqlRequest = HttpRequest &
-  GraphqlConnection & {
-    readonly res?: HeaderTarget;
-    readonly extra?: { readonly request?: HttpRequest };
-  };
 
 /** A response: Fastify's reply has `header`, a response of Node.js has `setHeader`. */
 interface HeaderTarget {

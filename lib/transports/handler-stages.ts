@@ -7,7 +7,7 @@ import type { Warnings } from '../nest/warnings.js';
 import { answerable, followStreamCall } from './grpc-stream-call.js';
 import { leave, type HandlerStage } from '../nest/handler-interceptor.js';
 import { failure, SUCCESS, isIterable, observed } from './observed-iterable.js';
-import { denyEvent, RpcExchange, CallContext, CallExchange } from './calls.js';
+import { denyEvent, isEventHandler, CallContext, CallExchange } from './calls.js';
 import type { ExecutionContext, Type } from '@nestjs/common';
 import { defer, finalize, map, mergeMap, tap } from 'rxjs';
 import type { ResponseEnd } from '../http/response-end.js';
@@ -32,7 +32,7 @@ export class HandlerStages {
 
   private async enterGuard(route: Route, exchange: Exchange, deny: Deny): Promise<true> {
     const { guard, handler } = route.stages;
-    const isEvent = exchange instanceof RpcExchange && exchange.isEvent;
+    const isEvent = exchange.transport === 'rpc' && isEventHandler(exchange.context.getHandler());
     const denied = isEvent ? denyEvent(deny, this.dropsEvents, this.warnings) : deny;
     exchange.isFollowed = route.isIntercepted;
     await this.admission.enter(guard, exchange, denied);

@@ -8,7 +8,7 @@ import {
 import type { Exchange } from '../nest/request/exchange.js';
 import { graphqlExchange } from './graphql.js';
 import type { Handshakes } from './handshakes.js';
-import { RpcExchange, rpcReply, CallExchange } from './calls.js';
+import { isEventHandler, RpcExchange, rpcReply, CallExchange } from './calls.js';
 import { wsExchange, denySocket } from './ws.js';
 import type { Observable } from 'rxjs';
 import { RateLimitUnavailableException, RateLimitExceededException } from '../nest/rate-limit.exception.js';
@@ -76,9 +76,6 @@ export function addressOf(kind: string, type: Type, handler: object, method: str
   return kind === 'pattern' ? patternAddress(handler) : graphqlAddress(type, handler, method);
 }
 
-/** In the metadata of a handler by @EventPattern. */
-const EVENT = 2;
-
 /** Returns the address of a GraphQL handler, such as `Query.me`, or `User.posts` for a field. */
 function graphqlAddress(type: Type, handler: object, method: string): string {
   const parent = (Reflect.getMetadata('graphql:resolver_type', handler) ??
@@ -104,10 +101,9 @@ function gatewayAddress(type: Type): string {
 
 /** Returns the address of a microservice's handler: its kind, its transport and its first pattern, such as `message sum`. */
 function patternAddress(handler: object): string {
-  const isEvent = Reflect.getMetadata('microservices:handler_type', handler) === EVENT;
   const transport = Reflect.getMetadata('microservices:transport', handler) as number | symbol | undefined;
   const patterns = Reflect.getMetadata('microservices:pattern', handler) as readonly unknown[];
-  const kind = isEvent ? 'event' : 'message';
+  const kind = isEventHandler(handler) ? 'event' : 'message';
   const via = transport === undefined ? '' : `:${transport.toString()}`;
   return `${kind}${via} ${textOf(patterns[0])}`;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { compileRule } from '../../lib/rules/compile-rule.js';
-import { keyHead, keyOf, keyTail, encodeSubject } from '../../lib/rules/keys.js';
+import { keyOf, keyTail, encodeSubject } from '../../lib/rules/keys.js';
 import { type Subject, subjectFromProgram } from '../../lib/rules/subject.js';
 import '../../lib/algorithms/registry.js';
 
@@ -26,7 +26,7 @@ describe('two counters', () => {
   function spell({ name, isTrial, owner, algorithm, instance, subject }: Counter) {
     const rule = compileRule({ name, algorithm, limit: 5, window: '1m', trial: { limit: 1 } });
     return keyOf(
-      keyHead('rl:'),
+      'rl:{',
       subjectFromProgram(subject)!,
       keyTail(isTrial ? rule.trial! : rule, owner, instance),
     );

@@ -1,6 +1,6 @@
 import { allow, deny, NEVER, type AlgorithmDefinition, type Numbers } from '../definition.js';
 import { integer } from '../../contracts/options.js';
-import { endOfFirstWindow, prefetchOption, type Prefetchable } from '../prefetch-option.js';
+import { prefetchOption, type Prefetchable } from '../prefetch-option.js';
 import { LONGEST } from '../rate.js';
 import { setBack } from '../../contracts/clock.js';
 import { cellAt, expiryOf } from './cell-grid.js';
@@ -66,7 +66,8 @@ export const slidingWindowCells: AlgorithmDefinition<
   },
   keyParts: ({ cells = DEFAULT_CELLS }) => (cells === DEFAULT_CELLS ? [] : [cells]),
   compile: ({ limit, window, cells = DEFAULT_CELLS }) => ({ limit, window, cells }),
-  spendBy: endOfFirstWindow,
+  /** The permits count for another window after the end of the cell of their charge. */
+  spendBy: (_nth, { now, resetAfter }, { window }) => now + resetAfter - window - 1,
 
   step(state, now, cost, parameters, maxWait = 0) {
     const { limit, window, cells } = parameters;
