@@ -135,11 +135,6 @@ export function refundBacklog(
   let back = spanOf(cost, limit, window);
   const left = receipt - now - (window % limit === 0 ? 0 : 1);
   if (endsAt !== receipt && back.whole > left) back = { whole: left, part: 0 };
-  return write(now, leave(ahead, back, limit), pace);
-}
-
-/** Returns the time until an instant that is moved back by a span. */
-export function leave(ahead: Span, less: Span, limit: number): Span {
-  const rest = minus(ahead, less, limit);
-  return rest.whole < 0 ? NO_TIME : rest;
+  const rest = minus(ahead, back, limit);
+  return write(now, rest.whole < 0 ? NO_TIME : rest, pace);
 }

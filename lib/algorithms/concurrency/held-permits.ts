@@ -105,19 +105,19 @@ export class HeldPermits {
   }
 
   get(name: string, now: number): Holder | undefined {
-    const holder = this.current().holder(name);
+    const holder = this.current().byName.get(name);
     return holder && holder.endsAt > now ? holder : undefined;
   }
 
   /** Returns the waiting request with a name, even if its lease has ended. */
   place(name: string): Holder | undefined {
-    return this.current().place(name);
+    return this.current().placeOf.get(name);
   }
 
   /** Returns the number of requests ahead of a name in the queue; all of them if it is not in the queue. */
   ahead(name: string): number {
     const table = this.current();
-    const place = table.place(name);
+    const place = table.placeOf.get(name);
     return place ? table.places.indexOf(place) : table.places.length;
   }
 
@@ -151,7 +151,7 @@ export class HeldPermits {
   /** Returns a view in which free permits went to waiting requests, and then the holder got its permits. */
   take(holder: Holder, now: number, supply: Supply): HeldPermits {
     return this.change(now, (table) => {
-      if (table.place(holder.name)) table.setPlace(holder.name, holder);
+      if (table.placeOf.has(holder.name)) table.setPlace(holder.name, holder);
       const granted = advance(table, now, supply, holder.name);
       table.setPlace(holder.name, undefined);
       table.setHolder(holder.name, holder);
@@ -162,7 +162,7 @@ export class HeldPermits {
   /** Returns a view in which free permits went to waiting requests, and then the holder joined the queue. */
   wait(holder: Holder, now: number, supply: Supply): HeldPermits {
     return this.change(now, (table) => {
-      if (table.place(holder.name)) table.setPlace(holder.name, holder);
+      if (table.placeOf.has(holder.name)) table.setPlace(holder.name, holder);
       const granted = advance(table, now, supply, holder.name);
       table.setPlace(holder.name, holder);
       return granted;

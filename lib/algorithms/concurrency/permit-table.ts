@@ -18,17 +18,9 @@ export class PermitTable {
   /** Total number of permits that are held. */
   permits = 0;
   version = 0;
-  private readonly byName = new Map<string, Holder>();
-  private readonly placeOf = new Map<string, Holder>();
+  readonly byName = new Map<string, Holder>();
+  readonly placeOf = new Map<string, Holder>();
   private inverses: (() => void)[] = [];
-
-  holder(name: string): Holder | undefined {
-    return this.byName.get(name);
-  }
-
-  place(name: string): Holder | undefined {
-    return this.placeOf.get(name);
-  }
 
   /** Begins a change: earlier ones can no longer be undone. */
   begin(version: number): void {
@@ -37,9 +29,8 @@ export class PermitTable {
   }
 
   undo(version: number): void {
-    for (const inverse of this.inverses.splice(0).reverse()) inverse();
-    this.inverses = [];
-    this.version = version;
+    for (const inverse of this.inverses.reverse()) inverse();
+    this.begin(version);
   }
 
   /** Sets or removes the holder of a name. */

@@ -1,7 +1,7 @@
 import type { Next, SharePart } from '../../contracts/algorithm.js';
 import { allow, deny, NEVER, type Variant } from '../definition.js';
 import { setBack } from '../../contracts/clock.js';
-import { capacityOf, permitsOf, timePart, type Capacity } from '../burst.js';
+import { capacityOf, permitsOf, timePart, type Capacity, type Overdrawable } from '../burst.js';
 import type { FairShare } from '../fair-share-option.js';
 import {
   charge,
@@ -23,11 +23,10 @@ import {
 } from './tenants.js';
 
 /** The options of gcra that a fair share reads, or that it excludes. */
-interface FairShareOptions {
+interface FairShareOptions extends Overdrawable {
   readonly share?: FairShare;
   readonly burst?: Capacity;
   readonly block?: unknown;
-  readonly overdraft?: boolean;
 }
 
 /** The units of a burst are exact, with room for debt. */

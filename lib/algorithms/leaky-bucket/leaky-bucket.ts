@@ -1,5 +1,5 @@
 import { parseDuration } from '../../contracts/duration.js';
-import { isAhead, leave, read, write, type Backlog, type Pace } from '../backlog.js';
+import { isAhead, read, refundBacklog, write, type Backlog, type Pace } from '../backlog.js';
 import { capacityOf, capacityOption, checkRate, permitsOf, timePart, type Capacity } from '../burst.js';
 import { allow, deny, NEVER, perProcess, type AlgorithmDefinition } from '../definition.js';
 import { integer } from '../../contracts/options.js';
@@ -108,12 +108,7 @@ export const leakyBucket: AlgorithmDefinition<LeakyBucketOptions, Backlog, Leaky
   },
 
   /** Refunds only the last charge in the queue: the delays of later requests have been returned already. */
-  refund(state, now, cost, parameters, receipt) {
-    const { limit, window } = parameters;
-    if (limit === 0) return undefined;
-    const ahead = read(state, now, parameters);
-    if (now + roundUp(ahead) !== receipt || receipt <= now) return undefined;
-    return write(now, leave(ahead, spanOf(cost, limit, window), limit), parameters);
-  },
+  refund: (state, now, cost, parameters, receipt) =>
+    refundBacklog(state, now, cost, parameters, receipt, true),
   isAhead,
 };

@@ -1,17 +1,15 @@
 import type { Next } from '../../contracts/algorithm.js';
 import { parseDuration, type Duration } from '../../contracts/duration.js';
-import { checkRate } from '../burst.js';
+import { checkRate, type Overdrawable } from '../burst.js';
 import { allow, deny, NEVER, type Numbers, type Variant } from '../definition.js';
 import { LONGEST, minus, plus, roundUp, spanOf, type Span } from '../rate.js';
 import { setBack } from '../../contracts/clock.js';
+import type { BucketOptions } from './bucket.js';
 
 /** The options of a token bucket that a warm-up reads, or that it excludes. */
-interface WarmUpOptions {
+interface WarmUpOptions extends BucketOptions, Overdrawable {
   readonly warmUp?: Duration;
-  readonly burst?: number;
   readonly refill?: 'continuous' | 'interval';
-  readonly initial?: number;
-  readonly overdraft?: boolean;
 }
 
 type WarmUpParameter = 'limit' | 'window' | 'warmUp';
