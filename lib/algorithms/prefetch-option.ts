@@ -1,4 +1,4 @@
-import { readCount, type OptionCheck, durationOption, integer } from '../contracts/options.js';
+import { readFields, type OptionCheck, durationOption, integer } from '../contracts/options.js';
 import { durationFix, type Duration } from '../contracts/duration.js';
 import type { TakenAhead } from './definition.js';
 import { isFields } from '../contracts/fields.js';
@@ -36,8 +36,7 @@ export const prefetchOption: OptionCheck = {
     const isTtl = ttl === undefined || durationOption.accepts(ttl);
     return PERMITS.accepts(permits) && isTtl && Object.keys(others).length === 0;
   },
-  read: (value) =>
-    isFields(value) && 'permits' in value ? { ...value, permits: readCount(value['permits']) } : value,
+  read: (value) => (isFields(value) ? readFields(value, { permits: PERMITS }) : value),
   fix(value) {
     const fix = isFields(value) ? durationFix(value['ttl']) : undefined;
     return fix && `${fix} for its ttl`;

@@ -8,7 +8,7 @@ import {
   rejection,
   unknownOption,
   type OptionCheck,
-  readCount,
+  readFields,
 } from '../contracts/options.js';
 import { isFields } from '../contracts/fields.js';
 import { durationFix, parseDuration } from '../contracts/duration.js';
@@ -52,8 +52,7 @@ export const RULE_FIELDS = {
   trial: {
     allowed: 'an object with a limit, a window or both',
     accepts: (value) => isFields(value) && ('limit' in value || 'window' in value),
-    read: (value) =>
-      isFields(value) && 'limit' in value ? { ...value, limit: readCount(value['limit']) } : value,
+    read: (value) => (isFields(value) ? readFields(value, { limit: COUNT }) : value),
   },
   alerts: {
     allowed: `a list of 1 to ${MOST_ALERTS} different fractions above 0 and up to 1, such as [0.8, 1]`,
