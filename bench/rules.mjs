@@ -1,5 +1,5 @@
 // The rules to measure: the examples of every algorithm in the registry, by default with 100 permits a day.
-import { boundOf, examplesOf, ruleOf } from '../dist/repository/example.js';
+import { ruleOf } from '../dist/repository/example.js';
 import { algorithms } from '../dist/repository/registry.js';
 
 const PER_DAY = { limit: 100, windowMs: 86_400_000 };
@@ -9,12 +9,12 @@ const PER_DAY = { limit: 100, windowMs: 86_400_000 };
  * `ruleFor`: the rule for another limit.
  */
 export const EXAMPLES = Object.values(algorithms).flatMap((algorithm) =>
-  examplesOf(algorithm).map((example) => {
+  algorithm.examples.map((example) => {
     const ruleFor = (quota) => ({ ...ruleOf(algorithm, example, quota), name: 'login' });
     return {
       name: [algorithm.name, example.variant].filter(Boolean).join(', '),
       variant: example.variant,
-      bound: boundOf(algorithm),
+      bound: algorithm.bound,
       rule: ruleFor(PER_DAY),
       ruleFor: (limit) => ruleFor({ ...PER_DAY, limit }),
       entries: example.keepsEntries === true,

@@ -3,7 +3,7 @@
 //   node scripts/draw-choosing.mjs           writes the picture
 //   node scripts/draw-choosing.mjs --print   prints it instead
 import { writeFileSync } from 'node:fs';
-import { examplesOf, ruleOf } from '../dist/repository/example.js';
+import { ruleOf } from '../dist/repository/example.js';
 import { algorithms } from '../dist/repository/registry.js';
 import { MemoryStore } from '../dist/esm/index.js';
 import { RateLimiter } from '../dist/esm/limiter.js';
@@ -36,7 +36,7 @@ const SHOWN = {
 };
 const ROWS = Object.values(algorithms).map((algorithm) => {
   const [options, note] = SHOWN[algorithm.name] ?? [{}, ''];
-  const rule = ruleOf(algorithm, examplesOf(algorithm)[0], { limit: 10, windowMs: 10_000 });
+  const rule = ruleOf(algorithm, algorithm.examples[0], { limit: 10, windowMs: 10_000 });
   return { rule: { ...rule, ...options }, note };
 });
 

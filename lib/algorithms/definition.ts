@@ -47,6 +47,32 @@ export function perProcess(permits: number, processes: number): number {
   return permits === 0 ? 0 : Math.max(1, Math.floor(permits / processes));
 }
 
+/**
+ * The bound that a client cannot exceed, as far as the algorithm is exact: `limit` permits in any window; in each
+ * window, and therefore up to twice as many around a boundary; a burst, and then `limit` permits per window; or
+ * `limit` permits at a time.
+ */
+type Bound = 'any window' | 'each window' | 'rate' | 'at a time';
+
+/** An example rule of an algorithm. Tests, benchmarks and tables are generated from the examples of all algorithms. */
+export interface Example {
+  /** The difference from the first example, such as `by the clock`; `''` for the first example. */
+  readonly variant: string;
+  /** The fields of the rule that differ from `{ algorithm, limit, window }`. */
+  readonly rule: (quota: ExampleQuota) => Readonly<Record<string, unknown>>;
+  /** Whether a new subject can take `limit` permits at once. @default true */
+  readonly allAtOnce?: false;
+  /** Whether the state grows with each permit. @default false */
+  readonly keepsEntries?: true;
+}
+
+/** The limit and the window of an example. */
+export interface ExampleQuota {
+  readonly limit: number;
+  /** Milliseconds. */
+  readonly windowMs: number;
+}
+
 /** An algorithm with its own options: each algorithm folder exports one, and the registry lists all. */
 export interface AlgorithmDefinition<
   Options extends object,
@@ -95,6 +121,10 @@ export interface AlgorithmDefinition<
    * that no more is allowed than if it were charged when it is used. Absent if permits cannot be prefetched.
    */
   spendBy?(nth: number, taken: TakenAhead, parameters: Numbers<Parameter>): number;
+  /** The bound that a client cannot exceed. */
+  readonly bound: Bound;
+  /** Example rules, the simplest first. */
+  readonly examples: readonly Example[];
   /** `false` if the algorithm estimates the permits used, so that a window may contain more than the limit. */
   readonly exact?: false;
   /** The option that cannot be combined with another one of the algorithm. */
@@ -113,7 +143,7 @@ export interface AlgorithmDefinition<
  */
 export type Variant<Options extends object, State = unknown, Parameter extends string = string> = Omit<
   AlgorithmDefinition<Options, State, Parameter>,
-  'options' | 'resolve' | 'lone'
+  'options' | 'resolve' | 'bound' | 'examples' | 'lone'
 >;
 
 /** Returns the result of a denied request. */

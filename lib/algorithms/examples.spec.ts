@@ -1,5 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import { examplesOf } from '../../test/support/example-rule.js';
 import { DEFINITIONS, examplesFor } from '../../test/support/examples.js';
 import { compileRule } from '../rules/compile-rule.js';
 
@@ -29,7 +28,7 @@ describe('the examples of the algorithms', () => {
   // Tests, benchmarks and random rules are generated from the examples: an option in none of them would not
   // be tested. Prefetch, waiting and fair shares have suites of their own.
   it.each(DEFINITIONS)('of $name use each of its options', (definition) => {
-    const used = examplesOf(definition).flatMap(({ rule }) => Object.keys(rule(QUOTA)));
+    const used = definition.examples.flatMap(({ rule }) => Object.keys(rule(QUOTA)));
     const options = Object.keys(definition.options).filter(
       (option) => !['prefetch', 'share'].includes(option),
     );

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { examplesOf, ruleOf } from '../../test/support/example-rule.js';
+import { ruleOf } from '../../test/support/example-rule.js';
 import { algorithms } from '../algorithms/registry.js';
 import { RateLimiter } from '../limiter/rate-limiter.js';
 import { compileRule } from '../rules/compile-rule.js';
@@ -12,7 +12,7 @@ const quota = { limit: 5, windowMs: 1000 };
 
 const rules = Object.values(algorithms)
   .filter((algorithm) => !('leases' in algorithm))
-  .flatMap((algorithm) => examplesOf(algorithm).map((example) => ruleOf(algorithm, example, quota)))
+  .flatMap((algorithm) => algorithm.examples.map((example) => ruleOf(algorithm, example, quota)))
   .flatMap((rule) => [rule, { ...rule, name: `${String(rule['name'])} and a block`, block: '2s' }])
   .filter((rule) => !('prefetch' in rule)) as unknown as (Rule & { name: string })[];
 

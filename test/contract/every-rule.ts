@@ -1,4 +1,4 @@
-import type { ExampleQuota } from '../support/example-rule.js';
+import type { ExampleQuota } from '../../lib/algorithms/definition.js';
 import type { Rule } from '../../lib/index.js';
 import { rulesAtOnce } from '../support/examples.js';
 

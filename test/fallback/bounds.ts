@@ -1,4 +1,4 @@
-import { boundOf, ruleOf } from '../support/example-rule.js';
+import { ruleOf } from '../support/example-rule.js';
 import type { AnyRule } from '../../lib/rules/rule.js';
 import { rulesOfOthers } from '../support/examples.js';
 
@@ -149,7 +149,7 @@ const OTHERS: readonly Bounded[] = rulesOfOthers(
   .map(({ name, definition, example }) => ({
     name,
     rule: (limit) => ruleOf(definition, example, { limit, windowMs: WINDOW_MS }) as unknown as AnyRule,
-    within: WITHIN[definition.exact === false ? 'each window' : boundOf(definition)]!,
+    within: WITHIN[definition.exact === false ? 'each window' : definition.bound]!,
   }));
 
 export const EVERY_KIND: readonly Bounded[] = [...KNOWN, ...OTHERS];

@@ -2,7 +2,7 @@
 //
 //   node --expose-gc memory-flood.mjs CLIENTS MAX_KEYS
 import { setImmediate as turn } from 'node:timers/promises';
-import { examplesOf, ruleOf } from '../../dist/repository/example.js';
+import { ruleOf } from '../../dist/repository/example.js';
 import { algorithms } from '../../dist/repository/registry.js';
 import { MemoryStore } from '../../dist/esm/index.js';
 import { RateLimiter } from '../../dist/esm/limiter.js';
@@ -12,7 +12,7 @@ const rules = Object.values(algorithms)
   .filter(({ leases }) => !leases)
   .map((algorithm) => {
     const quota = { limit: 1, windowMs: 60_000 };
-    return { ...ruleOf(algorithm, examplesOf(algorithm)[0], quota), name: 'default', block: '1m' };
+    return { ...ruleOf(algorithm, algorithm.examples[0], quota), name: 'default', block: '1m' };
   });
 
 const store = new MemoryStore({ maxKeys });

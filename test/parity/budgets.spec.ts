@@ -4,7 +4,6 @@ import { MemoryStore, type Reservation, type Rule } from '../../lib/index.js';
 import { RateLimiter } from '../../lib/limiter.js';
 import type { AnyRule } from '../../lib/rules/rule.js';
 import type { BaseStore } from '../../lib/store.js';
-import { boundOf } from '../support/example-rule.js';
 import { DEFINITIONS } from '../support/examples.js';
 import { openRedisStore } from '../support/redis-store.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
@@ -15,10 +14,7 @@ const STREAMS = { name: 'streams', algorithm: 'concurrency', limit: 4, lease: '1
 
 /** A rule of each algorithm that decides at once, of a day. */
 const DAILY = DEFINITIONS.filter(({ leases, options }) => !leases && !('queue' in options)).map(
-  ({ name }) => ({
-    bound: boundOf({ name }),
-    rule: { name, algorithm: name, window: '1d', limit: 500 } as Rule,
-  }),
+  ({ name, bound }) => ({ bound, rule: { name, algorithm: name, window: '1d', limit: 500 } as Rule }),
 );
 
 /** The rules whose permits a list of charges foretells, as no timeline lasts a day, before all others. */

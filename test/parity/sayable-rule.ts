@@ -1,4 +1,4 @@
-import { EXAMPLES, ruleOf } from '../support/example-rule.js';
+import { ruleOf } from '../support/example-rule.js';
 import { algorithms } from '../../lib/algorithms/registry.js';
 import type { AnyRule } from '../../lib/rules/rule.js';
 import type { Capacity } from '../../lib/algorithms/burst.js';
@@ -70,8 +70,7 @@ const MOST_OF_OTHERS = 1e6;
 /** Returns a random example of the algorithm, with the limit and the window of the sketch. */
 function plainOrExample({ algorithm, limit, window, cells = 0 }: RuleSketch): AnyRule {
   const definition = algorithms[algorithm];
-  const examples = EXAMPLES[algorithm];
-  const example = examples[(limit + cells) % examples.length]!;
+  const example = definition.examples[(limit + cells) % definition.examples.length]!;
   const rule = ruleOf(definition, example, {
     limit: Math.min(Math.max(1, limit), MOST_OF_OTHERS),
     windowMs: window / 1000,

@@ -5,7 +5,6 @@ import { MemoryStore } from '../../lib/index.js';
 import type { Hit, HitResult } from '../../lib/store.js';
 import { adjustmentOf } from '../../lib/contracts/store.js';
 import { compileRule } from '../../lib/rules/compile-rule.js';
-import { boundOf } from '../support/example-rule.js';
 import { FORWARD } from './forward-timeline.js';
 import { rules } from './random-rule.js';
 import type { RuleSketch } from './rule-sketch.js';
@@ -114,13 +113,13 @@ function mostOf(sketch: RuleSketch): (time: number) => number {
   const { capacity } = compileRule(toRule(sketch));
   const length = lengthOf(sketch) * (sketch.calendar ? 0.7 : 1); // The shortest February of a month.
   const definition = algorithms[algorithm];
-  if (boundOf(definition) === 'rate') {
+  if (definition.bound === 'rate') {
     const isInterval = sketch.refill === 'interval' || sketch.warmUp !== undefined;
     // A queue may be longer than whole permits.
     const more = (isInterval ? limit : 0) + (algorithm === 'leaky-bucket' ? 1 : 0);
     return (time) => capacity + (limit * time) / length + more;
   }
-  const more = boundOf(definition) === 'each window' ? 2 : 1;
+  const more = definition.bound === 'each window' ? 2 : 1;
   return (time) => limit * (Math.floor(time / length) + more) * ('exact' in definition ? 2 : 1);
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { examplesOf, ruleOf } from '../support/example-rule.js';
+import { ruleOf } from '../support/example-rule.js';
 import { algorithms, type AlgorithmName } from '../../lib/algorithms/registry.js';
 import { readRule, type RuleText } from '../../lib/simulate/rule-text.js';
 import { controlsOf } from '../../site/playground/controls.js';
@@ -8,7 +8,7 @@ import { textOf, tryCompile } from '../../site/playground/rule.js';
 import { problemsOf } from '../readme/snippet-program.js';
 
 const rules = Object.values(algorithms).flatMap((algorithm) =>
-  examplesOf(algorithm).map((example): RuleText => {
+  algorithm.examples.map((example): RuleText => {
     const { name: _name, ...rule } = ruleOf(algorithm, example, { limit: 10, windowMs: 10_000 });
     return Object.fromEntries(Object.entries(rule).map(([field, value]) => [field, String(value)]));
   }),

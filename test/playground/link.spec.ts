@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { examplesOf, ruleOf } from '../support/example-rule.js';
+import { ruleOf } from '../support/example-rule.js';
 import { algorithms } from '../../lib/algorithms/registry.js';
 import type { RuleText } from '../../lib/simulate/rule-text.js';
 import { fieldNames } from '../../site/playground/rule.js';
@@ -19,7 +19,7 @@ const numberOf = ({ least, most, step }: TrafficParameter) =>
     .map((nth) => Number((least + nth * step).toFixed(2)));
 
 const rules = Object.values(algorithms).flatMap((algorithm) =>
-  examplesOf(algorithm).map((example): RuleText => {
+  algorithm.examples.map((example): RuleText => {
     const rule = ruleOf(algorithm, example, { limit: 10, windowMs: 10_000 });
     const text = Object.fromEntries(Object.entries(rule).map(([field, value]) => [field, String(value)]));
     const names = ['algorithm', ...fieldNames(text)];

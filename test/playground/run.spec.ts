@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { boundOf, examplesOf, ruleOf } from '../support/example-rule.js';
+import { ruleOf } from '../support/example-rule.js';
 import { algorithms } from '../../lib/algorithms/registry.js';
 import type { Permit } from '../../lib/limiter/permit.js';
 import { MemoryStore } from '../../lib/index.js';
@@ -21,11 +21,11 @@ const replayOf = (traffic: Traffic, seconds = 30): Replay => ({
 });
 
 const examples = Object.values(algorithms).flatMap((algorithm) =>
-  examplesOf(algorithm).map((example) => ruleOf(algorithm, example, { limit: 10, windowMs: 10_000 })),
+  algorithm.examples.map((example) => ruleOf(algorithm, example, { limit: 10, windowMs: 10_000 })),
 ) as unknown as (AnyRule & { name: string })[];
 
-const isBounded = ({ name, exact }: { name: string; exact?: false }) =>
-  boundOf({ name }) === 'any window' && exact !== false;
+const isBounded = ({ bound, exact }: { bound: string; exact?: false }) =>
+  bound === 'any window' && exact !== false;
 
 /** Decides the requests with a limiter in memory. */
 async function decideInMemory(rule: AnyRule, arrivals: readonly number[]) {

@@ -1,6 +1,5 @@
 import { parseDuration } from '../../lib/contracts/duration.js';
 import type { Duration, Rule } from '../../lib/index.js';
-import { boundOf } from '../support/example-rule.js';
 import { DEFINITIONS, plainRules } from '../support/examples.js';
 
 interface Quota {
@@ -10,7 +9,7 @@ interface Quota {
 
 /** A limit with every algorithm that slides: it enforces the limit in any window, or refills evenly. */
 export function everySlidingRule(quota: Quota): Rule[] {
-  const sliding = DEFINITIONS.filter((each) => boundOf(each) !== 'each window').map(({ name }) => name);
+  const sliding = DEFINITIONS.filter(({ bound }) => bound !== 'each window').map(({ name }) => name);
   return everyRule(quota).filter(({ algorithm }) => sliding.includes(algorithm!));
 }
 

@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { RateLimiter } from '../../lib/limiter.js';
 import type { Rule } from '../../lib/index.js';
-import { boundOf } from '../support/example-rule.js';
 import { DEFINITIONS } from '../support/examples.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { STORES, virtualStore, VirtualTime } from '../support/virtual-store.js';
@@ -86,10 +85,9 @@ const WINDOWS = 5;
 const USED = { rate: [97, 1], 'each window': [97, 0], 'any window': [90, 0] } as const;
 
 /** The algorithms that count tokens at once. */
-const COUNTED = DEFINITIONS.flatMap(({ name, options }) => {
-  const bound = boundOf({ name });
-  return bound === 'at a time' || 'queue' in options ? [] : [[name, ...USED[bound]] as const];
-});
+const COUNTED = DEFINITIONS.flatMap(({ name, bound, options }) =>
+  bound === 'at a time' || 'queue' in options ? [] : [[name, ...USED[bound]] as const],
+);
 
 describe.each(STORES)('a customer whose estimates are three times too high, with %s', (kind) => {
   it.each(COUNTED)(

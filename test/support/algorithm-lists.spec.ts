@@ -9,7 +9,6 @@ import { pathOf } from '../readme/code-blocks.js';
 const EXCEPTIONS: Readonly<Record<string, string>> = {
   'lib/algorithms/known.ts':
     'the names of the registry, each with the import that loads it; a spec compares them',
-  'test/support/example-rule.ts': 'the examples of each; without those of one, the type check fails',
   'test/packaging/every-algorithm.cjs': 'a program whose bundle has to contain each',
   'lib/throttler/throttler-rules.ts': 'the algorithms that can replace the fixed window of throttler',
   'test/throttler/storage.spec.ts': 'the same, each compared with throttler',

@@ -1,9 +1,10 @@
 import type { AlgorithmDefinition } from '../../lib/algorithms/definition.js';
+import type { Example, ExampleQuota } from '../../lib/algorithms/definition.js';
 import { algorithms } from '../../lib/algorithms/registry.js';
 import type { Rule } from '../../lib/index.js';
 import type { AnyRule } from '../../lib/rules/rule.js';
 import { compileRule } from '../../lib/rules/compile-rule.js';
-import { examplesOf, ruleOf, type Example, type ExampleQuota } from './example-rule.js';
+import { ruleOf } from './example-rule.js';
 
 type Definition = AlgorithmDefinition<object, unknown, string>;
 
@@ -21,7 +22,7 @@ export const DEFINITIONS = Object.values(algorithms) as unknown as readonly Defi
 /** The examples of all algorithms for a limit. */
 export function examplesFor(quota: ExampleQuota): ExampleRule[] {
   return DEFINITIONS.flatMap((definition) =>
-    examplesOf(definition).map((example) => {
+    definition.examples.map((example) => {
       const rule = ruleOf(definition, example, quota) as unknown as AnyRule & { name: string };
       return { name: rule.name, definition, example, rule };
     }),

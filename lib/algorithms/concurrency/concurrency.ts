@@ -2,6 +2,7 @@ import type { Next, Step } from '../../contracts/algorithm.js';
 import { parseDuration, type Duration } from '../../contracts/duration.js';
 import { allow, deny, NEVER, perProcess, type AlgorithmDefinition, type Numbers } from '../definition.js';
 import { durationOption, integer } from '../../contracts/options.js';
+import { concurrencyExamples } from './concurrency.examples.js';
 import { HeldPermits } from './held-permits.js';
 import type { Holder } from './permit-table.js';
 
@@ -46,6 +47,8 @@ export const concurrency: AlgorithmDefinition<ConcurrencyOptions, HeldPermits, C
 } = {
   name: 'concurrency',
   version: 2,
+  bound: 'at a time',
+  examples: concurrencyExamples,
   parameters: ['limit', 'lease', 'queue'],
   options: { lease: durationOption, queue: integer(0, MOST_WAITING) },
   check({ limit, cost = 1 }) {

@@ -4,6 +4,7 @@ import { endOfWindow, prefetchOption, type Prefetchable } from '../prefetch-opti
 import { countedIn, EVEN, type WindowState } from '../windows.js';
 import { calendarWindow } from './calendar-window.js';
 import { isTimeZone } from './calendar.js';
+import { fixedWindowExamples } from './fixed-window.examples.js';
 
 /** Options of `algorithm: 'fixed-window'`. Its window may also be a calendar window: `'day'`, `'week'`, `'month'`. */
 export interface FixedWindowOptions extends Prefetchable {
@@ -37,6 +38,8 @@ export const fixedWindow: AlgorithmDefinition<FixedWindowOptions, WindowState, F
 } = {
   name: 'fixed-window',
   version: 2,
+  bound: 'each window',
+  examples: fixedWindowExamples,
   parameters: ['limit', 'window', 'aligned'],
   options: {
     align: oneOf('first-hit', 'clock'),

@@ -13,6 +13,7 @@ import type { AlgorithmDefinition } from '../definition.js';
 import { prefetchOption, slotOf, type Prefetchable } from '../prefetch-option.js';
 import { fairShareOption, type FairShare } from '../fair-share-option.js';
 import { fairShare } from './fair-share.js';
+import { gcraExamples } from './gcra.examples.js';
 
 /** Options of `algorithm: 'gcra'`. */
 export interface GcraOptions extends Prefetchable, Overdrawable {
@@ -39,6 +40,8 @@ export interface GcraOptions extends Prefetchable, Overdrawable {
 export const gcra: AlgorithmDefinition<GcraOptions, Backlog, keyof BurstPace> & { readonly queues: true } = {
   name: 'gcra',
   version: 2,
+  bound: 'rate',
+  examples: gcraExamples,
   parameters: ['limit', 'window', 'burst', 'full', 'fullPart', 'time', 'overdraft'],
   options: {
     burst: burstOption,

@@ -4,6 +4,7 @@ import { capacityOf, capacityOption, checkRate, permitsOf, timePart, type Capaci
 import { allow, deny, NEVER, perProcess, type AlgorithmDefinition } from '../definition.js';
 import { integer } from '../../contracts/options.js';
 import { extend, isLonger, minus, permitsIn, roundUp, spanOf, type Span } from '../rate.js';
+import { leakyBucketExamples } from './leaky-bucket.examples.js';
 
 /** Options of `algorithm: 'leaky-bucket'`, modelled on `limit_req` of nginx. */
 export interface LeakyBucketOptions {
@@ -33,6 +34,8 @@ export const leakyBucket: AlgorithmDefinition<LeakyBucketOptions, Backlog, Leaky
 } = {
   name: 'leaky-bucket',
   version: 2,
+  bound: 'rate',
+  examples: leakyBucketExamples,
   parameters: [
     'limit',
     'window',

@@ -1,6 +1,7 @@
 import { allow, deny, NEVER, type AlgorithmDefinition } from '../definition.js';
 import { setBack } from '../../contracts/clock.js';
 import { EMPTY_LOG, type HitLog } from './hit-log.js';
+import { slidingWindowLogExamples } from './sliding-window-log.examples.js';
 
 /** `algorithm: 'sliding-window-log'` has no options of its own. */
 export type SlidingWindowLogOptions = Record<never, never>;
@@ -21,6 +22,8 @@ const MOST_REWRITTEN = 1000;
 export const slidingWindowLog: AlgorithmDefinition<SlidingWindowLogOptions, HitLog, 'limit' | 'window'> = {
   name: 'sliding-window-log',
   version: 2,
+  bound: 'any window',
+  examples: slidingWindowLogExamples,
   parameters: ['limit', 'window'],
   options: {},
   compile: ({ limit, window }) => ({ limit, window }),

@@ -17,6 +17,7 @@ import { prefetchOption, slotOf, type Prefetchable } from '../prefetch-option.js
 import { NO_TIME, spanOf } from '../rate.js';
 import { checkBucket, MEMORY, bucketPerProcess } from './bucket.js';
 import { intervalBucket } from './token-bucket-interval.js';
+import { tokenBucketExamples } from './token-bucket.examples.js';
 import { warmUp } from './warm-up.js';
 
 /** Options of `algorithm: 'token-bucket'`. */
@@ -67,6 +68,8 @@ export const tokenBucket: AlgorithmDefinition<TokenBucketOptions, Backlog, Token
 } = {
   name: 'token-bucket',
   version: 2,
+  bound: 'rate',
+  examples: tokenBucketExamples,
   parameters: ['limit', 'window', 'burst', 'full', 'fullPart', 'time', 'overdraft', 'empty', 'emptyPart'],
   options: {
     burst: burstOption,
