@@ -49,7 +49,7 @@ export function fieldsOf(text: string, what: string): RuleText {
   if (window) fields['window'] = window;
   if (algorithm !== undefined) fields['algorithm'] = algorithm;
   for (const word of words) {
-    const [name, value] = splitOption(word);
+    const [, name, value] = /^([^=]+)=(.+)$/s.exec(word) ?? [];
     const path = `${what} "${text}"`;
     if (!name || !value) rejectConfig(`${path}: got "${word}"; allowed: option=value`);
     if (WITHOUT_EFFECT.includes(name)) {
@@ -72,9 +72,4 @@ export function ruleOf(fields: RuleText): AnyRule {
 function hasLeases(algorithm: string | undefined): boolean {
   if (algorithm === undefined || !Object.hasOwn(algorithms, algorithm)) return false;
   return 'leases' in algorithms[algorithm as AlgorithmName];
-}
-
-function splitOption(word: string): [name: string, value: string] {
-  const at = word.indexOf('=');
-  return at < 0 ? [word, ''] : [word.slice(0, at), word.slice(at + 1)];
 }

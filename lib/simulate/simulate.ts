@@ -1,11 +1,11 @@
 import { statSync } from 'node:fs';
 import { type Client, Clients } from './clients.js';
 import { fieldsFound, forwardedField, isPrivate } from './input/log-fields.js';
-import { LogFile, visitInOrder, type MalformedLine } from './input/log-file.js';
+import { LogFile, visitInOrder } from './input/log-file.js';
 import type { SimulateOptions } from './options.js';
 import { readRule } from './rule-text.js';
 import { suggest, templatesOf, type ClientTimes, type Suggestion } from './suggest.js';
-import { Tally, type RuleTally } from './tally.js';
+import { Tally } from './tally.js';
 
 /** The stream that shows the progress. */
 interface ProgressOutput {
@@ -71,56 +71,17 @@ function bar(share: number, work: string): string {
   return `[${'#'.repeat(full)}${'.'.repeat(WIDTH - full)}] ${Math.floor(Math.min(1, share) * 100)} % ${work}`;
 }
 
-/** The result of one rule, with the rule as it was given. */
-export interface RuleResult extends RuleTally {
-  readonly rule: string;
-  readonly algorithm: string;
-}
-
-/** A client that is probably a proxy before the server that wrote the log. */
-export interface ProxyAddress {
-  readonly client: string;
-  readonly requests: number;
-  /** The field of the log with the forwarded address; `null` if there is none. */
-  readonly forwarded: string | null;
-}
-
 /** The share of the requests that an address of a proxy sends at least. */
 const NEARLY_ALL = 0.9;
 
 /** The result of a simulation. */
-export interface Simulation {
-  readonly files: readonly string[];
-  readonly by: string;
-  /** Number of lines, without empty ones and headers. */
-  readonly lines: number;
-  readonly malformed: number;
-  /** The first malformed lines, at most 3 of each file. */
-  readonly firstMalformed: readonly MalformedLine[];
-  /** Requests without a subject, which no rule decides. */
-  readonly withoutSubject: number;
-  /** Requests that are decided. */
-  readonly requests: number;
-  /** Requests with an earlier time than one before them. */
-  readonly late: number;
-  /** By how many seconds the latest of them was late. */
-  readonly latestBySeconds: number;
-  /** Time of the first request, ISO 8601; `null` if there is none. */
-  readonly from: string | null;
-  /** Time of the last request, ISO 8601; `null` if there is none. */
-  readonly to: string | null;
-  /** Clients that were dropped from memory before the end. They are counted again if they return. */
-  readonly dropped: number;
-  /** The fields of the first line, and the `--map` that reads its time and `--by`. */
-  readonly fields: string;
-  /** The private address that sends nearly all requests; `null` if there is none. */
-  readonly proxy: ProxyAddress | null;
-  readonly rules: readonly RuleResult[];
-  readonly suggestions: readonly Suggestion[];
-}
+export type Simulation = Awaited<ReturnType<typeof simulate>>;
+
+/** The result of one rule. */
+export type RuleResult = Simulation['rules'][number];
 
 /** Replays logs, and decides each request by each rule. */
-export async function simulate(options: SimulateOptions, progress: Progress): Promise<Simulation> {
+export async function simulate(options: SimulateOptions, progress: Progress) {
   const rules = options.rules.map(readRule);
   const tallies = rules.map(() => new Tally());
   const times: number[][] = [];
@@ -169,20 +130,32 @@ export async function simulate(options: SimulateOptions, progress: Progress): Pr
   return {
     files: options.files,
     by: options.by.join(','),
+    /** Number of lines, without empty ones and headers. */
     lines: sum(files.map((file) => file.lines)),
     malformed: sum(files.map((file) => file.malformed)),
+    /** The first malformed lines, at most 3 of each file. */
     firstMalformed: files.flatMap((file) => file.firstMalformed),
+    /** Requests without a subject, which no rule decides. */
     withoutSubject,
+    /** Requests that are decided. */
     requests,
+    /** Requests with an earlier time than one before them. */
     late,
+    /** By how many seconds the latest of them was late. */
     latestBySeconds: Math.ceil(latestBy / 1e6),
-    from: from < 0 ? null : isoOf(from),
-    to: from < 0 ? null : isoOf(now),
+    /** Time of the first request, ISO 8601. */
+    from: isoOf(from),
+    /** Time of the last request, ISO 8601. */
+    to: isoOf(now),
+    /** Clients that were dropped from memory before the end. They are counted again if they return. */
     dropped: droppedEarly,
+    /** The fields of the first line, and the `--map` that reads its time and `--by`. */
     fields: fieldsFound(fields, ['time', ...options.by.filter((field) => field !== 'everyone')]),
+    /** The private address that sends nearly all requests, and the field with the forwarded one; `null` if there is none. */
     proxy: isProxy
       ? { client: busiest.key, requests: busiest.requests, forwarded: forwardedField(fields) ?? null }
       : null,
+    /** The result of each rule, with the rule as it was given. */
     rules: rules.map(({ algorithm }, index) => ({
       rule: options.rules[index]!,
       algorithm: algorithm.name,
@@ -193,7 +166,6 @@ export async function simulate(options: SimulateOptions, progress: Progress): Pr
 }
 
 function suggestAll(options: SimulateOptions, times: ClientTimes, progress: Progress): readonly Suggestion[] {
-  if (times.length === 0) return [];
   const clients = times.toSorted((one, other) => other.length - one.length);
   const templates = templatesOf(options.rules);
   return templates.map((template, index) => {

@@ -8,13 +8,7 @@ export const [ALLOWED, DELAYED, DENIED] = [0, 1, 2];
 const BARS = 120;
 
 /** A part of the time: its start and length in seconds since the epoch, and its requests by outcome. */
-export interface Bar {
-  readonly start: number;
-  readonly seconds: number;
-  readonly allowed: number;
-  readonly delayed: number;
-  readonly denied: number;
-}
+export type Bar = ReturnType<Timeline['bars']>[number];
 
 /** Counts requests by outcome in at most 120 bars of equal length, which doubles until the time fits. */
 export class Timeline {
@@ -30,7 +24,7 @@ export class Timeline {
   }
 
   /** Returns the bars up to the last one with a request. */
-  bars(): readonly Bar[] {
+  bars() {
     const bars = Array.from({ length: BARS }, (_, index) => ({
       start: this.start + index * this.width,
       seconds: this.width,
@@ -56,33 +50,14 @@ export class Timeline {
 const MOST_LISTED = 10;
 
 /** A client with denied requests. */
-interface DeniedClient {
+export interface DeniedClient {
   readonly client: string;
   readonly requests: number;
   readonly denied: number;
 }
 
-/** The second with the most denied requests. */
-interface WorstSecond {
-  /** ISO 8601, in UTC. */
-  readonly at: string;
-  readonly denied: number;
-}
-
 /** The result of one rule. */
-export interface RuleTally {
-  readonly requests: number;
-  /** Includes the delayed requests. */
-  readonly allowed: number;
-  readonly delayed: number;
-  readonly denied: number;
-  readonly clients: number;
-  readonly clientsDenied: number;
-  /** The clients with the most denied requests, the worst first: at most 10. */
-  readonly worstClients: readonly DeniedClient[];
-  readonly worstSecond: WorstSecond | null;
-  readonly timeline: readonly Bar[];
-}
+export type RuleTally = ReturnType<Tally['result']>;
 
 /** Counts the outcomes of one rule. */
 export class Tally {
@@ -128,20 +103,21 @@ export class Tally {
     worst.length = Math.min(worst.length, MOST_LISTED);
   }
 
-  result(): RuleTally {
+  result() {
     const [allowed, delayed, denied] = this.outcomes as [number, number, number];
+    const worstSecond = { at: new Date(this.worstSecond * 1000).toISOString(), denied: this.mostInSecond };
     return {
       requests: allowed + delayed + denied,
+      /** Includes the delayed requests. */
       allowed: allowed + delayed,
       delayed,
       denied,
       clients: this.clients,
       clientsDenied: this.clientsDenied,
-      worstClients: this.worst,
-      worstSecond:
-        denied === 0
-          ? null
-          : { at: new Date(this.worstSecond * 1000).toISOString(), denied: this.mostInSecond },
+      /** The clients with the most denied requests, the worst first: at most 10. */
+      worstClients: this.worst as readonly DeniedClient[],
+      /** The second with the most denied requests, ISO 8601, in UTC; `null` without any. */
+      worstSecond: denied === 0 ? null : worstSecond,
       timeline: this.timeline.bars(),
     };
   }

@@ -9,7 +9,8 @@ import {
   instant,
   percent,
   printable,
-  targetText,
+  suggestionRows,
+  suggestionTitle,
 } from './text-report.js';
 
 /** The size of the bars. */
@@ -22,10 +23,10 @@ const LEFT = 70;
 
 const BELOW = 22;
 
-/** Returns the bars as an SVG image with axes: allowed, delayed and denied requests, stacked. */
+/** Returns the bars, at least one, as an SVG image with axes: allowed, delayed and denied requests, stacked. */
 function chart(bars: readonly Bar[], label: string): string {
   const most = mostOf(bars);
-  const width = WIDTH / Math.max(1, bars.length);
+  const width = WIDTH / bars.length;
   const columns = bars.map((bar, index) => {
     const title = `${timeOf(bar.start)}, ${bar.seconds} s: ${bar.allowed} allowed, ${bar.delayed} delayed, ${bar.denied} denied`;
     let top = HEIGHT;
@@ -47,8 +48,7 @@ function axes(bars: readonly Bar[], most: number): string {
     const y = fixed(HEIGHT * (1 - part));
     return `<path d="M0 ${y}H${WIDTH}"/><text x="-8" y="${y}" dy="4" text-anchor="end">${count(most * part)}</text>`;
   });
-  const [first, last] = [bars[0], bars.at(-1)];
-  if (!first || !last) return requests.join('');
+  const [first, last] = [bars[0]!, bars.at(-1)!];
   const length = last.start + last.seconds - first.start;
   const parts = length < 4 ? [0, 1] : [0, 0.25, 0.5, 0.75, 1];
   const times = parts.map((part) => {
@@ -62,13 +62,12 @@ function axes(bars: readonly Bar[], most: number): string {
 
 /** Returns the text below a chart. */
 function captionOf(bars: readonly Bar[]): string {
-  const [first, last] = [bars[0], bars.at(-1)];
-  if (!first || !last) return '';
+  const [first, last] = [bars[0]!, bars.at(-1)!];
   return `${timeOf(first.start)} to ${timeOf(last.start + last.seconds)}; a bar is ${first.seconds} s, the highest has ${mostOf(bars)} requests`;
 }
 
 function mostOf(bars: readonly Bar[]): number {
-  return Math.max(1, ...bars.map(({ allowed, delayed, denied }) => allowed + delayed + denied));
+  return Math.max(...bars.map(({ allowed, delayed, denied }) => allowed + delayed + denied));
 }
 
 function timeOf(second: number): string {
@@ -159,19 +158,11 @@ function worstClients({ worstClients: worst }: RuleResult): string {
   return table(rows, ['client', 'denied', 'requests']);
 }
 
-function suggestions({ suggestions: found, requests }: Simulation, target: Target): string {
-  const rows = found.map(({ rule, limit, denied, clientsDenied }) =>
-    limit === null
-      ? [text(rule), 'no limit denies so few', '']
-      : [
-          `<code>${text(rule)}</code>`,
-          `${count(denied)} (${percent(denied, requests)})`,
-          count(clientsDenied),
-        ],
-  );
+function suggestions(simulation: Simulation, target: Target): string {
+  const [head, ...rows] = suggestionRows(simulation).map((row) => row.map((cell) => text(cell, Infinity)));
   return `<section>
-<h2>Smallest limits that deny at most ${targetText(target)}</h2>
-${table(rows, ['rule', 'denied', 'clients denied'])}
+<h2>${suggestionTitle(target)}</h2>
+${table(rows, head)}
 </section>`;
 }
 

@@ -1,6 +1,6 @@
 import { escaped } from '../../contracts/shown.js';
 import { DEFAULT_ALGORITHM } from '../../rules/rule.js';
-import type { ProxyAddress, RuleResult, Simulation } from '../simulate.js';
+import type { RuleResult, Simulation } from '../simulate.js';
 import type { Target } from '../suggest.js';
 
 const LONGEST = 60;
@@ -32,13 +32,12 @@ export function instant(iso: string): string {
 export function summaryOf(simulation: Simulation): readonly string[] {
   const { files, requests, by, from, to, rules } = simulation;
   const clients = rules[0] ? ` of ${count(rules[0].clients)} clients (--by ${printable(by)})` : '';
-  const period = from && to ? `, ${instant(from)} to ${instant(to)}` : '';
   const names = files.map((file) => printable(file === '-' ? 'standard input' : file)).join(', ');
-  return [`${names}: ${count(requests)} requests${clients}${period}`];
+  return [`${names}: ${count(requests)} requests${clients}, ${instant(from)} to ${instant(to)}`];
 }
 
 /** Formats the share that a limit may deny: `0.1 % of requests`. */
-export function targetText({ share, of }: Target): string {
+function targetText({ share, of }: Target): string {
   return `${Number((share * 100).toPrecision(12))} % of ${of}`;
 }
 
@@ -66,11 +65,15 @@ function windowOf(rule: string): string {
   );
 }
 
-function proxyNote({ client, requests, forwarded }: ProxyAddress, all: number): string {
+function proxyNote({ proxy, requests: all }: Simulation): readonly string[] {
+  if (!proxy) return [];
+  const { client, requests, forwarded } = proxy;
   const fix = forwarded
     ? `its clients are in the field ${printable(forwarded)}: write --map ip=${printable(forwarded)}`
     : 'the log has no field with the forwarded address';
-  return `Warning: ${client}, a private address, sent ${percent(requests, all)} of the requests. It is probably a proxy; ${fix}.`;
+  return [
+    `Warning: ${client}, a private address, sent ${percent(requests, all)} of the requests. It is probably a proxy; ${fix}.`,
+  ];
 }
 
 function counted(number: number, one: string, several: string): string {
@@ -80,7 +83,7 @@ function counted(number: number, one: string, several: string): string {
 /** Returns the lines of a report about what was not decided, or not exactly. */
 export function notesOf(simulation: Simulation): readonly string[] {
   const { malformed, firstMalformed, withoutSubject, late, latestBySeconds, dropped, by } = simulation;
-  const notes = simulation.proxy ? [proxyNote(simulation.proxy, simulation.requests)] : [];
+  const notes = [...proxyNote(simulation)];
   if (malformed > 0) {
     notes.push(`${counted(malformed, 'malformed line was', 'malformed lines were')} skipped:`);
     for (const { file, line, text, reason } of firstMalformed.slice(0, 3)) {
@@ -106,15 +109,10 @@ export function notesOf(simulation: Simulation): readonly string[] {
 
 /** Returns the report for a terminal. */
 export function textReport(simulation: Simulation, target: Target | undefined): string {
-  const { rules, suggestions } = simulation;
+  const { rules } = simulation;
   const parts = [summaryOf(simulation).join('\n')];
   if (rules.length > 0) parts.push(table(ruleRows(rules)));
-  if (target) {
-    parts.push(
-      `Smallest limits that deny at most ${targetText(target)}:\n${table(suggestionRows(simulation))}`,
-    );
-    if (suggestions.length === 0) parts.push('No requests, no suggestion.');
-  }
+  if (target) parts.push(`${suggestionTitle(target)}:\n${table(suggestionRows(simulation))}`);
   const notes = notesOf(simulation);
   if (notes.length > 0) parts.push(notes.join('\n'));
   return parts.join('\n\n');
@@ -143,7 +141,12 @@ function ruleRows(rules: readonly RuleResult[]): readonly (readonly string[])[] 
   return [head, ...rows];
 }
 
-function suggestionRows({ suggestions, requests }: Simulation): readonly (readonly string[])[] {
+export function suggestionTitle(target: Target): string {
+  return `Smallest limits that deny at most ${targetText(target)}`;
+}
+
+/** Returns the rows of the table of suggestions, the head first. */
+export function suggestionRows({ suggestions, requests }: Simulation): readonly (readonly string[])[] {
   const rows = suggestions.map(({ rule, limit, denied, clientsDenied }) =>
     limit === null
       ? [printable(rule), 'no limit denies so few', '', '']
