@@ -100,36 +100,31 @@ export type Format = keyof typeof FORMATS;
 /** Allowed values of `--format`. */
 export const FORMAT = oneOf(...Object.keys(FORMATS));
 
-/** @param isUsual whether a line that fits the pattern has this format, and not another one with the same pattern */
+/**
+ * @param isUsual whether a line that fits the pattern has this format, and not another one with the same pattern
+ * @throws RateLimitConfigError if the format has no such field
+ */
 function ofText(pattern: string, fields: TextFields, isUsual: LogFormat['detects'] = () => true): LogFormat {
   const line = new RegExp(`^${pattern}`, 's');
+  const lookup = (name: string, field: string) => {
+    const find = Object.hasOwn(fields, name) ? fields[name] : undefined;
+    if (find) return find;
+    const allowed = [...Object.keys(fields), 'everyone'].join(', ');
+    rejectValue('--by', field, `${allowed}; other fields need a log with --format json or csv`);
+  };
   return {
     detects: (text) => line.test(text) && isUsual(text),
-    reader: (_lines, options) => textReader((text) => line.exec(text)?.groups, fields, options),
+    reader: (_lines, { by, map }) =>
+      lineReader<TextLine>(by, {
+        parse: (text) => line.exec(text)?.groups,
+        time: ({ time }) => time,
+        lookup: (field) => lookup((map[field] ?? field).toLowerCase(), field),
+        fields: (found) =>
+          Object.entries(fields)
+            .map(([name, find]) => [name, find(found)] as const)
+            .filter(([, value]) => value !== undefined),
+      }),
   };
-}
-
-/** @throws RateLimitConfigError if the format has no such field */
-function textReader(
-  parse: (text: string) => TextLine | undefined,
-  fields: TextFields,
-  { by, map }: LineOptions,
-): LogReader {
-  return lineReader<TextLine>(by, {
-    parse,
-    time: ({ time }) => time,
-    fields: (line) =>
-      Object.entries(fields)
-        .map(([name, find]) => [name, find(line)] as const)
-        .filter(([, value]) => value !== undefined),
-    lookup(field) {
-      const name = (map[field] ?? field).toLowerCase();
-      const find = Object.hasOwn(fields, name) ? fields[name] : undefined;
-      if (find) return find;
-      const allowed = [...Object.keys(fields), 'everyone'].join(', ');
-      rejectValue('--by', field, `${allowed}; other fields need a log with --format json or csv`);
-    },
-  });
 }
 
 /** Returns the nth quoted part after the time. */
@@ -141,19 +136,17 @@ function given(value: string | undefined): string | undefined {
   return value === '-' || value === '' ? undefined : value;
 }
 
+/** Lines that are JSON objects. */
 function ofJson(pattern: RegExp, names?: LineOptions['names']): LogFormat {
-  return { detects: (line) => pattern.test(line), reader: (_lines, options) => jsonReader(options), names };
-}
-
-/** Returns a reader for lines that are JSON objects. */
-function jsonReader(options: LineOptions): LogReader {
-  const lookup = (field: string) => finder(namesOf(field, options));
-  return lineReader(options.by, {
-    parse: fieldsIn,
-    time: lookup('time'),
-    lookup,
-    fields: (line) => named(line, '', 3),
-  });
+  return {
+    detects: (line) => pattern.test(line),
+    reader: (_lines, options) => {
+      const lookup = (field: string) => finder(namesOf(field, options));
+      const fields = (line: Fields) => named(line, '', 3);
+      return lineReader(options.by, { parse: fieldsIn, time: lookup('time'), lookup, fields });
+    },
+    names,
+  };
 }
 
 /** Returns a function that finds a field by any of its names; a dot leads into an object. */

@@ -134,16 +134,10 @@ const NO_ADDRESS = '\0';
  */
 function subjectFrom<Line>(by: readonly string[], lookup: LineFormat<Line>['lookup']): SubjectOf<Line> {
   const parts = by.map((field) => partFrom(field, lookup));
-  const [first] = parts;
-  if (parts.length === 1) return first!;
+  const isMissing = (value: string | undefined) => value === undefined || value === NO_ADDRESS;
   return (line) => {
-    const values: string[] = [];
-    for (const part of parts) {
-      const value = part(line);
-      if (value === undefined || value === NO_ADDRESS) return value;
-      values.push(value);
-    }
-    return values.join(', ');
+    const values = parts.map((part) => part(line));
+    return values.some(isMissing) ? values.find(isMissing) : values.join(', ');
   };
 }
 

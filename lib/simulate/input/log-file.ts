@@ -42,7 +42,7 @@ export class LogFile {
   private at = 0;
   /** In microseconds. A line with a later time is malformed: it would decide all later lines at that time. */
   private readonly latest = (Date.now() + CLOCKS_APART) * 1000;
-  private readonly chunks: AsyncGenerator<readonly string[]>;
+  private readonly chunks: AsyncGenerator<readonly string[], undefined>;
 
   constructor(
     readonly path: string,
@@ -69,7 +69,7 @@ export class LogFile {
    */
   async fill(): Promise<boolean> {
     while (this.at >= this.requests.length) {
-      const { value: lines, done } = await this.nextLines();
+      const { value: lines, done } = await this.chunks.next().catch(this.reject);
       if (done) return false;
       this.requests = [];
       this.at = 0;
@@ -78,13 +78,8 @@ export class LogFile {
     return true;
   }
 
-  private async nextLines(): Promise<IteratorResult<readonly string[], undefined>> {
-    try {
-      return (await this.chunks.next()) as IteratorResult<readonly string[], undefined>;
-    } catch (error) {
-      rejectConfig(`${this.path}: cannot be read: ${(error as Error).message}`);
-    }
-  }
+  private readonly reject = (error: Error): never =>
+    rejectConfig(`${this.path}: cannot be read: ${error.message}`);
 
   private readAll(lines: readonly string[]): void {
     for (const line of lines) {
@@ -133,7 +128,9 @@ export async function visitInOrder(
 const LONGEST = 1 << 20;
 
 /** Splits chunks into lines, and returns those of each chunk together. */
-export async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<readonly string[]> {
+export async function* readLines(
+  chunks: AsyncIterable<Buffer>,
+): AsyncGenerator<readonly string[], undefined> {
   const decoder = new StringDecoder('utf8');
   let rest = '';
   let isFirst = true;
@@ -171,9 +168,8 @@ const STDIN = '-';
  * @param onRead receives the number of bytes of each chunk as stored
  */
 async function* readBytes(path: string, onRead: (bytes: number) => void): AsyncGenerator<Buffer> {
-  const stream = path === STDIN ? process.stdin : createReadStream(path, { highWaterMark: CHUNK });
-  const chunks = counted(stream as AsyncIterable<Buffer>, onRead);
-  const first = await firstBytes(chunks);
+  const chunks = storedBytes(path, onRead);
+  const { value: first = Buffer.alloc(0) } = await chunks.next();
   const stored = joined(first, chunks);
   if (first[0] !== 0x1f || first[1] !== 0x8b) {
     yield* stored;
@@ -184,28 +180,24 @@ async function* readBytes(path: string, onRead: (bytes: number) => void): AsyncG
   yield* gunzip as AsyncIterable<Buffer>;
 }
 
-async function* counted(
-  chunks: AsyncIterable<Buffer>,
+/** Reads the chunks as stored. The first one shows the format by two bytes, even if a pipe sends them one by one. */
+async function* storedBytes(
+  path: string,
   onRead: (bytes: number) => void,
-): AsyncGenerator<Buffer> {
-  for await (const chunk of chunks) {
+): AsyncGenerator<Buffer, undefined> {
+  const stream = path === STDIN ? process.stdin : createReadStream(path, { highWaterMark: CHUNK });
+  let start: Buffer = Buffer.alloc(0);
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
     onRead(chunk.length);
-    yield chunk;
+    start = Buffer.concat([start, chunk]);
+    if (start.length < 2) continue;
+    yield start;
+    start = Buffer.alloc(0);
   }
-}
-
-/** Returns the bytes that show the format: two of them, even if a pipe sends them one by one. */
-async function firstBytes(chunks: AsyncGenerator<Buffer>): Promise<Buffer> {
-  let first: Buffer = Buffer.alloc(0);
-  while (first.length < 2) {
-    const next = await chunks.next();
-    if (next.done) break;
-    first = Buffer.concat([first, next.value]);
-  }
-  return first;
+  yield start;
 }
 
 async function* joined(first: Buffer, others: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
-  if (first.length > 0) yield first;
+  yield first;
   yield* others;
 }
