@@ -177,7 +177,7 @@ export interface SnapshotSubject extends NamedSubject {
   /** Denied requests: at most this number, and at least this number without `error`. */
   readonly denied: number;
   readonly error: number;
-  /** Permits that it has left; `null` if they are unknown, such as while Redis cannot decide. */
+  /** Permits that it has left; `null` if they are unknown, such as while Redis cannot decide, or depend on the request. */
   readonly remaining: number | null;
   /** Whether it is blocked, or an exception denies it. */
   readonly isBlocked: boolean;
@@ -237,8 +237,8 @@ export interface SnapshotProcess {
   readonly pid: number;
   /** When it started, in milliseconds since the epoch. */
   readonly since: number;
-  /** Version of this package; `null` of one that does not report it. */
-  readonly version: string | null;
+  /** Version of this package. */
+  readonly version: string;
   /** The worst state of its circuit breakers; `null` without Redis. */
   readonly circuit: BreakerState | null;
   /** Share of the fallback in its decisions of the last 10 seconds, from 0 to 1. */

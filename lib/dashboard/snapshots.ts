@@ -2,7 +2,6 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { SourcedRule } from '../contracts/rule-source.js';
 import { EVERYONE } from '../http/subject.js';
 import { RateLimitService } from '../nest/rate-limit.service.js';
-import { RuleTable } from '../nest/rules/rule-table.js';
 import { MINUTE_MS, type MinuteCounts } from './collect/counts.js';
 import { ProcessReports } from './collect/process-reports.js';
 import type { AllReports } from './collect/report-reader.js';
@@ -31,7 +30,6 @@ export class Snapshots {
     @Inject(ProcessReports) private readonly processes: ProcessReports,
     @Inject(RateLimitService) private readonly limits: RateLimitService,
     @Inject(RemainingPermits) private readonly remaining: RemainingPermits,
-    @Inject(RuleTable) private readonly table: RuleTable,
     @Inject(DASHBOARD_OPTIONS) private readonly options: DashboardOptions,
   ) {}
 
@@ -55,7 +53,7 @@ export class Snapshots {
       loss,
       alive,
       processes: all.reports
-        .filter(({ hasEnded }) => hasEnded !== true)
+        .filter(({ hasEnded }) => !hasEnded)
         .map((report) => processOf(report, at))
         .sort((one, other) => (one.id < other.id ? -1 : 1)),
       minutes: all.minutes.map(({ minute, all: [allowed, denied, fallback] }) => {
@@ -68,12 +66,15 @@ export class Snapshots {
   }
 
   private lossOf({ secret }: AllReports): SnapshotLoss | null {
-    const { loss } = this.limits.rules;
+    const {
+      rules: { loss },
+      table,
+    } = this.limits;
     if (!loss) return null;
     const shown = ({ rule, subject, fields }: SourcedRule): SnapshotLive =>
       shownLive(secret, { rule, subject, fields });
     const { at, reason, stored } = loss;
-    const changes = [...this.table.changes.values()];
+    const changes = [...table.changes.values()];
     const inForce = changes.flatMap(({ layer, exceptions }) => [...(layer ? [layer] : []), ...exceptions]);
     return { at, reason, inForce: inForce.map(shown), stored: stored.map(shown) };
   }

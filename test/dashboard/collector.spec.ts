@@ -7,7 +7,10 @@ import { Collector } from '../../lib/dashboard/collect/collector.js';
 import { reportOf, type ProcessReport } from '../../lib/dashboard/collect/process-report.js';
 import { totalsOf } from '../../lib/dashboard/collect/totals.js';
 
-const PROCESS = { id: 'p', host: 'h', pid: 1, since: 0, servers: [] };
+const PROCESS = {
+  ...{ id: 'p', host: 'h', pid: 1, since: 0, servers: [], package: '1.0.0', liveRules: '' },
+  ...{ problems: [], hasEnded: false, keptMs: 60_000 },
+};
 const START = 1_700_000_000_000;
 
 setFlagsFromString('--expose-gc');

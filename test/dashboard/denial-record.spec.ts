@@ -14,7 +14,7 @@ import { hashOf, isSampled } from '../../lib/dashboard/collect/traffic-record.js
 
 const START = 1_700_000_000_000;
 const [MOST_BYTES, MOST_BYTES_OF_LISTS] = [6_000_000, 14_000_000]; // docs/operations.md
-const WITHOUT_CHANGES = { changes: new Map(), rulesNamed: () => [] };
+const WITHOUT_CHANGES = { table: { changes: new Map(), rulesNamed: () => [] } };
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;

@@ -12,7 +12,10 @@ import { EVERY_USER, FROM_PAGE, unmasked } from './dashboard-app.js';
 
 afterEach(closeApps);
 
-const PROCESS = { id: 'p', host: 'h', pid: 1, since: 0, servers: [] };
+const PROCESS = {
+  ...{ id: 'p', host: 'h', pid: 1, since: 0, servers: [], package: '1.0.0', liveRules: '' },
+  ...{ problems: [], hasEnded: false, keptMs: 60_000 },
+};
 const SECOND = 1_700_000_000;
 const CONTROL = '\u0001'.repeat(63);
 

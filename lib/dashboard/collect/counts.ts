@@ -12,19 +12,19 @@ export const MOST_RULES = 100;
 type Outcomes = [allowed: number, denied: number];
 
 /** What was counted in a minute, in the form in which processes share it. */
-export interface MinuteCounts {
-  /** Minutes since the epoch. */
-  readonly minute: number;
-  /** Requests, and how many of them the fallback decided. */
-  readonly all: [allowed: number, denied: number, fallback: number];
-  /** Results by rule. */
-  readonly rules: Record<string, Outcomes>;
-  /** Results of other rules. */
-  readonly others: Outcomes;
-}
+export type MinuteCounts = ReturnType<typeof emptyMinute>;
 
-export function emptyMinute(minute: number): MinuteCounts {
-  return { minute, all: [0, 0, 0], rules: Object.create(null) as Record<string, Outcomes>, others: [0, 0] };
+export function emptyMinute(minute: number) {
+  return {
+    /** Minutes since the epoch. */
+    minute,
+    /** Requests, and how many of them the fallback decided. */
+    all: [0, 0, 0] as [allowed: number, denied: number, fallback: number],
+    /** Results by rule. */
+    rules: Object.create(null) as Record<string, Outcomes>,
+    /** Results of other rules. */
+    others: [0, 0] as Outcomes,
+  };
 }
 
 /** Counts decisions by minute, for the last hour. */
@@ -66,13 +66,12 @@ export class Minutes {
 /** Returns the minutes of the last hour in lists of them, added up, the oldest first. */
 export function mergedMinutes(parts: readonly MinuteCounts[], last: number): readonly MinuteCounts[] {
   const merged = new Map<number, MinuteCounts>();
-  for (const part of parts) {
-    const { minute } = part;
+  for (const { minute, all, others, rules } of parts) {
     if (minute <= last - KEPT || minute > last) continue;
     const sum = entryOf(merged, minute, () => emptyMinute(minute));
-    addTo(sum.all, part.all);
-    addTo(sum.others, part.others);
-    for (const [rule, counts] of Object.entries(part.rules)) addTo((sum.rules[rule] ??= [0, 0]), counts);
+    addTo(sum.all, all);
+    addTo(sum.others, others);
+    for (const [rule, counts] of Object.entries(rules)) addTo((sum.rules[rule] ??= [0, 0]), counts);
   }
   return [...merged.values()].sort((one, other) => one.minute - other.minute);
 }

@@ -38,7 +38,7 @@ export class DenialRecord {
   private readonly ring: RecordedResult[] = [];
   private next = 0;
 
-  constructor(private readonly table: Pick<RuleTable, 'changes' | 'rulesNamed'>) {}
+  constructor(private readonly limits: { readonly table: Pick<RuleTable, 'changes' | 'rulesNamed'> }) {}
 
   add(at: number, hits: readonly RuleHit[], decision: DecisionEvent['decision']): void {
     const number = DecidedHit.numberOf(decision);
@@ -48,7 +48,7 @@ export class DenialRecord {
       const { source = decision.source } = result;
       const { subject, route, cost = 0 } = hit ?? {};
       const exception = hit && this.exceptionOf(hit);
-      const change = this.table.changes.get(hit?.rule.trialOf ?? result.rule)?.layer;
+      const change = this.limits.table.changes.get(hit?.rule.trialOf ?? result.rule)?.layer;
       this.ring[this.next] = { number, nth, at, result, source, subject, route, cost, change, exception };
       this.next = (this.next + 1) % MOST_RESULTS;
     }
@@ -65,7 +65,7 @@ export class DenialRecord {
   private exceptionOf({ rule, subject }: RuleHit): HeldRule | undefined {
     if (rule.resolved?.exception === undefined) return undefined;
     const key = exceptionKey(subject);
-    const rules = this.table.rulesNamed(rule.name);
+    const rules = this.limits.table.rulesNamed(rule.name);
     return rules.map(({ current }) => current.exceptions?.get(key)).find(Boolean);
   }
 }

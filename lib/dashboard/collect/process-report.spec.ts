@@ -3,14 +3,17 @@ import { Collector } from './collector.js';
 import { readReport, reportOf } from './process-report.js';
 
 describe('the report of a process', () => {
-  const state = { id: 'a', host: 'h', pid: 1, since: 0, servers: [], package: '1.0.0' };
+  const state = {
+    ...{ id: 'a', host: 'h', pid: 1, since: 0, servers: [], package: '1.0.0', liveRules: '' },
+    ...{ problems: [], hasEnded: false, keptMs: 60_000 },
+  };
   const report = reportOf(state, new Collector(() => 1_800_000_000_000));
 
   it('is read as it was written', () => {
     expect(readReport(JSON.stringify(report))).toEqual(report);
   });
 
-  it.each(['allowed', 'denied', 'sources', 'servers', 'rules'])(
+  it.each(['allowed', 'denied', 'sources', 'servers', 'rules', 'problems'])(
     'is skipped if its %s are not a list, whoever has written it',
     (name) => {
       for (const value of [undefined, null, 7, 'text', {}]) {

@@ -1,9 +1,9 @@
 import { isFields } from '../../contracts/fields.js';
 import { CHART_S, RULE_CHART_S, type BreakerState, type SnapshotProcess } from '../snapshot.js';
 import type { Collector } from './collector.js';
-import { readMinute, type MinuteCounts, sum, type DurationCounts } from './counts.js';
+import { readMinute, sum } from './counts.js';
 import { RATE_S, type RouteCounts, type RuleCounts } from './rule-counts.js';
-import type { CountedElement, Frequent } from './space-saving.js';
+import type { CountedElement } from './space-saving.js';
 
 /** Version of the form. Processes of other versions read each other's reports during a deploy: fields are only added. */
 const VERSION = 3;
@@ -11,13 +11,15 @@ const VERSION = 3;
 export const LONGEST_FIGURES = 48 * 1024;
 /** Length that subjects can have however long the figures are. */
 const ROOM_FOR_SUBJECTS = 8 * 1024;
+const isText = (value: unknown): boolean => typeof value === 'string';
 const COUNTS = { allowed: Number.isFinite, denied: Number.isFinite };
 /** The fields with lists, each with the check of an item. */
 const LISTS: Lists = {
   ...{ ...COUNTS, sources: Number.isFinite, durations: Array.isArray, servers: Array.isArray },
-  rules: isFields,
+  ...{ rules: isFields, problems: isText },
 };
-const NUMBERS = ['second', 'span', 'uncounted', 'since', 'pid'];
+const NUMBERS = ['second', 'span', 'uncounted', 'since', 'pid', 'keptMs'];
+const TEXTS = ['id', 'host', 'package', 'liveRules'];
 const LISTS_OF_RULE: Lists = { ...COUNTS, routes: Array.isArray, top: Array.isArray };
 const NUMBERS_OF_RULE = ['wouldDeny', 'trialDeny', 'rest'];
 const MOST_PROBLEMS = 10;
@@ -28,57 +30,33 @@ const MOST_SUBJECTS = 20;
 /** The states of the circuit breakers by server. */
 export type ServerStates = readonly (readonly [server: string, state: BreakerState])[];
 
-/** What a process reports of itself. Reports of earlier versions lack the optional fields. */
-export interface ProcessState extends Pick<SnapshotProcess, 'id' | 'host' | 'pid' | 'since'> {
+/** What a process reports of itself. */
+export interface ProcessState extends Pick<SnapshotProcess, 'id' | 'host' | 'pid' | 'since' | 'liveRules'> {
   readonly servers: ServerStates;
   /** Version of this package. */
-  readonly package?: string;
-  /** Version of the live rules in force. */
-  readonly liveRules?: string;
+  readonly package: string;
   /** Why it is degraded, and its warnings. */
-  readonly problems?: readonly string[];
+  readonly problems: readonly string[];
   /** Whether it has ended in order. */
-  readonly hasEnded?: boolean;
+  readonly hasEnded: boolean;
   /** How long the report is kept, in milliseconds. */
-  readonly keptMs?: number;
+  readonly keptMs: number;
 }
 
 /** What a process publishes once a second. Lists of seconds are empty if they have no requests. */
-export interface ProcessReport extends ProcessState {
-  readonly version: number;
-  /** The second after the current one, which is the last in the lists, in seconds since the epoch. */
-  readonly second: number;
-  /** Length of the last 10 seconds until now, in seconds, since the current one is not over. */
-  readonly span: number;
-  readonly allowed: readonly number[];
-  readonly denied: readonly number[];
-  readonly durations: DurationCounts;
-  readonly sources: readonly number[];
-  readonly rules: readonly RuleReport[];
-  /** Results of the last 10 seconds of rules that are not in `rules`, since there are too many. */
-  readonly uncounted: number;
-  /** The first minute that is not in the minutes that all processes share. */
-  readonly minute?: MinuteCounts | undefined;
-}
+export type ProcessReport = Readonly<ReturnType<typeof reportOf>>;
 
 /** What a process publishes of one rule. The counts without seconds are those of the last 10 seconds. */
-export interface RuleReport extends Frequent {
-  readonly rule: string;
-  readonly allowed: readonly number[];
-  readonly denied: readonly number[];
-  readonly wouldDeny: number;
-  readonly trialDeny: number;
-  readonly routes: readonly (readonly [route: string, allowed: number, denied: number])[];
-}
+export type RuleReport = Readonly<ReturnType<typeof ruleReport>>;
 
 /** Returns the report of this process. Rules that it has no room for are left out; those with the most requests come first. */
-export function reportOf(process: ProcessState, collector: Collector): ProcessReport {
+export function reportOf(process: ProcessState, collector: Collector) {
   const now = collector.clock() / 1000;
   const second = Math.floor(now) + 1;
   const current = collector.minutes.at(now);
   const minute = process.hasEnded ? undefined : (collector.minutes.kept[0] ?? current);
   const rules: RuleReport[] = [];
-  const problems = process.problems?.slice(0, MOST_PROBLEMS).map(shortened) ?? [];
+  const problems = process.problems.slice(0, MOST_PROBLEMS).map(shortened);
   let room = LONGEST_FIGURES - JSON.stringify([minute, problems]).length;
   let uncounted = collector.uncounted.sum(second, RATE_S);
   for (const report of Array.from(collector.rules, (each) => ruleReport(each, second)).sort(byRequests)) {
@@ -91,7 +69,9 @@ export function reportOf(process: ProcessState, collector: Collector): ProcessRe
   return {
     ...process,
     version: VERSION,
+    /** The second after the current one, which is the last in the lists, in seconds since the epoch. */
     second,
+    /** Length of the last 10 seconds until now, in seconds, since the current one is not over. */
     span: RATE_S - (second - now),
     ...secondsOf(collector, second, CHART_S),
     durations: collector.durations.before(second),
@@ -99,7 +79,9 @@ export function reportOf(process: ProcessState, collector: Collector): ProcessRe
     servers: process.servers.slice(0, 100),
     problems,
     rules: withSubjects(rules, Math.max(room, ROOM_FOR_SUBJECTS)),
+    /** Results of the last 10 seconds of rules that are not in `rules`, since there are too many. */
     uncounted,
+    /** The first minute that is not in the minutes that all processes share. */
     minute,
   };
 }
@@ -111,11 +93,11 @@ export function reportOf(process: ProcessState, collector: Collector): ProcessRe
 export function readReport(text: string): ProcessReport | undefined {
   try {
     const report: unknown = JSON.parse(text);
-    if (!isFields(report) || !has(report, LISTS, NUMBERS) || !hasTexts(report)) return undefined;
+    if (!isFields(report) || !has(report, LISTS, NUMBERS)) return undefined;
+    if (!TEXTS.every((name) => isText(report[name]))) return undefined;
     const read = report as unknown as ProcessReport;
     const rules = read.rules.filter((each) => isFields(each) && has(each, LISTS_OF_RULE, NUMBERS_OF_RULE));
-    const problems = Array.isArray(read.problems) ? read.problems.map(String) : [];
-    return { ...read, rules, problems, minute: readMinute(read.minute) };
+    return { ...read, rules, minute: readMinute(read.minute) };
   } catch {
     return undefined;
   }
@@ -130,15 +112,11 @@ function has(fields: Fields, lists: Lists, numbers: readonly string[]): boolean 
   return Object.entries(lists).every(isList) && numbers.every((name) => Number.isFinite(fields[name]));
 }
 
-function hasTexts({ id, host, package: version = '', liveRules = '' }: Fields): boolean {
-  return [id, host, version, liveRules].every((each) => typeof each === 'string');
-}
-
 function shortened(text: string): string {
   return text.length > LONGEST_PROBLEM ? `${text.slice(0, LONGEST_PROBLEM)}…` : text;
 }
 
-function ruleReport([rule, counts]: [string, RuleCounts], second: number): RuleReport {
+function ruleReport([rule, counts]: [string, RuleCounts], second: number) {
   return {
     rule,
     ...secondsOf(counts, second, RULE_CHART_S),
@@ -172,7 +150,7 @@ function withSubjects(rules: readonly RuleReport[], length: number): readonly Ru
   return rules.map((rule, index) => ({ ...rule, ...listed[index]! }));
 }
 
-function routesOf({ routes }: RuleCounts, second: number): RuleReport['routes'] {
+function routesOf({ routes }: RuleCounts, second: number) {
   return Array.from(
     routes,
     ([route, { allowed, denied }]) =>

@@ -6,22 +6,18 @@ import {
   type OnModuleInit,
 } from '@nestjs/common';
 import { hostname } from 'node:os';
-import type { BaseStore } from '../../contracts/base-store.js';
 import { rejectConfig } from '../../contracts/rate-limit-config.error.js';
 import { every, sleep, type Timer } from '../../contracts/timer.js';
-import { RateLimiter } from '../../limiter/rate-limiter.js';
 import { denialIds } from '../../limiter/denial-id.js';
-import { RateLimitEvents } from '../../limiter/events.js';
-import { LiveRules } from '../../nest/live-rules.js';
 import { RateLimitHealth } from '../../nest/rate-limit.health.js';
 import type { ProcessRecords, Question } from '../../stores/redis/link/process-records.js';
 import { ENDED_MS, KEPT_MS, type AddedMinute } from '../../stores/redis/link/shared-minutes.js';
 import { openProcessRecords } from '../../stores/redis/open-redis-store.js';
-import { RuleTable } from '../../nest/rules/rule-table.js';
+import { RateLimitService } from '../../nest/rate-limit.service.js';
 import { DASHBOARD_OPTIONS, type DashboardOptions } from '../dashboard.options.js';
 import { DenialRecord } from './denial-record.js';
 import type { RateLimitModuleOptions } from '../../nest/rate-limit.options.js';
-import { RATE_LIMIT_OPTIONS, RATE_LIMIT_REDIS, RATE_LIMIT_STORE } from '../../nest/tokens.js';
+import { RATE_LIMIT_OPTIONS, RATE_LIMIT_REDIS } from '../../nest/tokens.js';
 import { version } from '../page.embedded.js';
 import { Collector } from './collector.js';
 import { MOST_RULES, type MinuteCounts } from './counts.js';
@@ -75,29 +71,25 @@ export class ProcessReports implements OnModuleInit, OnApplicationShutdown {
   private last: { readonly at: number; readonly all: Promise<AllReports> } | undefined;
 
   constructor(
-    @Inject(RateLimitEvents) private readonly events: RateLimitEvents,
-    @Inject(RATE_LIMIT_STORE) private readonly store: BaseStore,
     @Inject(RATE_LIMIT_REDIS) private readonly client: object | null,
     @Inject(RATE_LIMIT_OPTIONS) private readonly options: RateLimitModuleOptions,
-    @Inject(RateLimiter) private readonly limiter: RateLimiter,
+    @Inject(RateLimitService) private readonly limits: RateLimitService,
     @Inject(RateLimitHealth) private readonly health: RateLimitHealth,
-    @Inject(LiveRules) private readonly liveRules: LiveRules,
-    @Inject(RuleTable) table: RuleTable,
     @Inject(DASHBOARD_OPTIONS) dashboard: DashboardOptions,
   ) {
     // Without RateLimitModule, the constructor of the page names the fix.
-    const denials = dashboard.explain === false ? undefined : new DenialRecord(table);
+    const denials = dashboard.explain === false ? undefined : new DenialRecord(limits);
     this.collector = new Collector(Date.now, denials);
   }
 
   async onModuleInit(): Promise<void> {
-    if (!this.events.observe(this.collector)) rejectConfig(IMPORTED_TWICE);
+    if (!this.limits.events.observe(this.collector)) rejectConfig(IMPORTED_TWICE);
     const { redis } = this.options;
     if (!this.client || !redis) return;
-    const records = await openProcessRecords(redis, this.limiter.engine.keys.shared('instances'), this.id);
+    const records = await openProcessRecords(redis, this.limits.engine.keys.shared('instances'), this.id);
     if (this.hasEnded) return;
     this.records = records;
-    this.events.on('breaker', ({ server }) => this.servers.add(server));
+    this.limits.events.on('breaker', ({ server }) => this.servers.add(server));
     this.timer = every(PUBLISHED_EVERY_MS, () => void this.publish());
     void this.publish();
   }
@@ -106,7 +98,7 @@ export class ProcessReports implements OnModuleInit, OnApplicationShutdown {
   async onApplicationShutdown(): Promise<void> {
     this.hasEnded = true;
     this.timer?.stop();
-    this.events.observe(undefined);
+    this.limits.events.observe(undefined);
     if (!this.records) return;
     await this.addMinutes().catch(() => undefined);
     const minute = this.collector.minutes.at(this.collector.clock() / 1000);
@@ -114,12 +106,12 @@ export class ProcessReports implements OnModuleInit, OnApplicationShutdown {
   }
 
   get id(): string {
-    return this.limiter.engine.keys.instance;
+    return this.limits.engine.keys.instance;
   }
 
   /** Number of processes that share the limits. */
   get alive(): number {
-    return this.limiter.instanceCount;
+    return this.limits.instanceCount;
   }
 
   /** Returns the reports of all processes, at most 0.4 s old; while Redis cannot be read, the last ones of the others. */
@@ -160,7 +152,7 @@ export class ProcessReports implements OnModuleInit, OnApplicationShutdown {
       since: this.since,
       servers: this.serverStates(),
       package: version,
-      liveRules: String(this.liveRules.version ?? ''),
+      liveRules: String(this.limits.rules.version ?? ''),
       problems: this.health.problems,
       hasEnded,
       keptMs: hasEnded ? ENDED_MS : KEPT_MS,
@@ -170,10 +162,10 @@ export class ProcessReports implements OnModuleInit, OnApplicationShutdown {
 
   private serverStates(): ServerStates {
     if (!this.records) return [];
-    const { openCircuits } = this.events;
-    const known = [...new Set([...this.servers, ...openCircuits.keys()])];
+    const { base, events } = this.limits.engine;
+    const known = [...new Set([...this.servers, ...events.openCircuits.keys()])];
     const stateOf = (server: string): BreakerState =>
-      !openCircuits.has(server) ? 'closed' : this.store.shared?.isProbing?.(server) ? 'half-open' : 'open';
+      !events.openCircuits.has(server) ? 'closed' : base.shared?.isProbing?.(server) ? 'half-open' : 'open';
     return (known.length > 0 ? known : ['']).map((server) => [server, stateOf(server)]);
   }
 

@@ -13,8 +13,6 @@ import { readReport, type ProcessReport } from './process-report.js';
 
 /** A process that has not reported for this long is silent, in milliseconds. */
 export const SILENT_MS = 5000;
-/** How long reports of earlier versions are kept, which do not state it, in milliseconds. */
-const KEPT_BEFORE_MS = 5000;
 /** Minutes that are read each time: others may still add to them. All are read once a minute. */
 const READ_AGAIN = 3;
 
@@ -100,8 +98,8 @@ export class ReportReader {
 function seenReport(text: string, leftMs: number): SeenReport | undefined {
   const report = readReport(text);
   if (!report) return undefined;
-  const seenMs = Math.max(0, (report.keptMs ?? KEPT_BEFORE_MS) - leftMs);
-  return { ...report, seenMs, isCurrent: seenMs <= SILENT_MS && report.hasEnded !== true };
+  const seenMs = Math.max(0, report.keptMs - leftMs);
+  return { ...report, seenMs, isCurrent: seenMs <= SILENT_MS && !report.hasEnded };
 }
 
 /**

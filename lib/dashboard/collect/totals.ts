@@ -12,7 +12,7 @@ import { SOURCES, FALLBACK } from './collector.js';
 import { type ProcessReport, type RuleReport, LONGEST_FIGURES } from './process-report.js';
 import { type SeenReport, SILENT_MS, type AllReports } from './report-reader.js';
 import { RATE_S } from './rule-counts.js';
-import { mergeFrequent, type CountedElement } from './space-saving.js';
+import { mergeFrequent } from './space-saving.js';
 import { entryOf } from '../../contracts/entry-of.js';
 import { MOST_RULES, percentile, sum } from './counts.js';
 import { MOST_READ } from '../../stores/redis/link/shared-minutes.js';
@@ -20,19 +20,7 @@ import { MOST_READ } from '../../stores/redis/link/shared-minutes.js';
 const MOST_SUBJECTS = 10;
 
 /** The figures of a rule in all processes. */
-export interface RuleTotals extends Pick<
-  SnapshotRule,
-  'allowed' | 'denied' | 'wouldDeny' | 'trialDeny' | 'seconds' | 'byRoute'
-> {
-  readonly top: readonly CountedElement[];
-}
-
-/** The figures of all processes. */
-interface Totals extends Pick<Snapshot, 'seconds' | 'gaps' | 'latency' | 'shares' | 'servers'> {
-  readonly rules: ReadonlyMap<string, RuleTotals>;
-  /** Results per second of rules that are not in `rules`. */
-  readonly uncounted: number;
-}
+export type RuleTotals = ReturnType<typeof ruleTotals>;
 
 /** The report of one rule, of one process. */
 interface Part extends RuleReport, Pick<SeenReport, 'second' | 'span' | 'isCurrent'> {}
@@ -43,7 +31,7 @@ interface Part extends RuleReport, Pick<SeenReport, 'second' | 'span' | 'isCurre
  *
  * @param second the second after the last one to show
  */
-export function totalsOf(reports: readonly SeenReport[], second: number): Totals {
+export function totalsOf(reports: readonly SeenReport[], second: number) {
   const byRule = new Map<string, Part[]>();
   for (const { second: end, span, isCurrent, rules } of reports) {
     for (const each of rules) {
@@ -60,12 +48,13 @@ export function totalsOf(reports: readonly SeenReport[], second: number): Totals
     shares: sharesOf(current),
     servers: serversOf(current),
     rules: new Map(Array.from(byRule, ([rule, parts]) => [rule, ruleTotals(parts, second)])),
+    /** Results per second of rules that are not in `rules`. */
     uncounted: sum(current.map(({ uncounted, span }) => uncounted / span)),
   };
 }
 
 /** Returns the figures of a rule; those without requests if it has no parts. */
-export function ruleTotals(parts: readonly Part[], second: number): RuleTotals {
+export function ruleTotals(parts: readonly Part[], second: number) {
   const current = parts.filter(({ isCurrent }) => isCurrent);
   const rate = (count: (part: Part) => number): number => sum(current.map((part) => count(part) / part.span));
   return {
@@ -116,10 +105,8 @@ function byRouteOf(parts: readonly Part[]): SnapshotRule['byRoute'] {
       known.denied += denied / span;
     }
   }
-  return [...routes.values()].sort(
-    (one, other) =>
-      other.allowed + other.denied - one.allowed - one.denied || (one.route < other.route ? -1 : 1),
-  );
+  const byName = [...routes.values()].sort((one, other) => (one.route < other.route ? -1 : 1));
+  return byName.sort((one, other) => other.allowed + other.denied - one.allowed - one.denied);
 }
 
 function sharesOf(reports: readonly ProcessReport[]): Snapshot['shares'] {
@@ -147,16 +134,16 @@ function worstOf(states: readonly BreakerState[]): BreakerState | null {
 
 /** Returns what the page shows of a process. */
 export function processOf(report: SeenReport, now: number): SnapshotProcess {
-  const { id, host, pid, since, servers, sources, isCurrent, seenMs } = report;
+  const { id, host, pid, since, liveRules, servers, sources, isCurrent, seenMs } = report;
   return {
     id,
     host,
     pid,
     since,
-    version: report.package ?? null,
+    version: report.package,
     circuit: worstOf(servers.map(([, state]) => state)),
     fallback: (sources[FALLBACK] ?? 0) / Math.max(1, sum(sources)),
-    liveRules: report.liveRules ?? '',
+    liveRules,
     silentSince: isCurrent && seenMs <= SILENT_MS ? null : now - seenMs,
   };
 }
@@ -185,7 +172,7 @@ export function problemsOf(
   ];
   const own = texts.filter((text) => typeof text === 'string').map((text) => ({ text, processes: [] }));
   const reported = new Map<string, string[]>();
-  for (const { host, pid, problems = [], isCurrent } of reports) {
+  for (const { host, pid, problems, isCurrent } of reports) {
     if (!isCurrent) continue;
     for (const text of problems) reported.set(text, [...(reported.get(text) ?? []), `${host} ${pid}`]);
   }

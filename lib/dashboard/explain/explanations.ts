@@ -84,7 +84,7 @@ export class Explanations implements OnModuleInit {
     if (typeof answer === 'string') return JSON.parse(answer) as SentDenial;
     if (isOwn) return NOT_RECORDED;
     const report = reports.find((each) => ids.includes(each.id));
-    return report?.isCurrent ? SILENT : lastSeen(writer.seenAt, report?.hasEnded === true);
+    return report?.isCurrent ? SILENT : lastSeen(writer.seenAt, !!report?.hasEnded);
   }
 
   /** Adds the requests that all processes have recorded of the subjects. */

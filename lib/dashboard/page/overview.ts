@@ -145,7 +145,7 @@ function processRow(process: SnapshotProcess, newest: number) {
   const { id, version, since, circuit, fallback, liveRules, silentSince } = process;
   const bad = (isBad: boolean, text: string) => h('td', { class: isBad ? 'bad' : '' }, text);
   const cells = [
-    visible(version ?? 'another'),
+    visible(version),
     duration(Date.now() - since),
     bad(circuit !== null && circuit !== 'closed', circuit === null ? 'memory' : STATES[circuit]),
     figure(percent(fallback), fallback > 0 ? 'bad' : ''),

@@ -8,6 +8,7 @@ import type { TableRule } from '../../nest/rules/rule-table.js';
 import type { Subject } from '../../rules/subject.js';
 import { RateLimitService } from '../../nest/rate-limit.service.js';
 import { subjectOfText } from '../collect/masked.js';
+import type { SnapshotSubject } from '../snapshot.js';
 
 /** Maximum number of counters that are read in one call, and for a snapshot, so that pages cost Redis little time. */
 const MOST_READ = 50;
@@ -21,12 +22,7 @@ export interface AskedCounter {
 }
 
 /** What a subject has left. */
-export interface Permits {
-  /** `null` if it is unknown or depends on the request. */
-  readonly remaining: number | null;
-  /** Whether it is blocked, or an exception denies it. */
-  readonly isBlocked: boolean;
-}
+type Permits = Pick<SnapshotSubject, 'remaining' | 'isBlocked'>;
 
 const UNKNOWN: Permits = { remaining: null, isBlocked: false };
 
