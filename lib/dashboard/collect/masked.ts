@@ -102,12 +102,6 @@ export function namedSubject(secret: string, rule: string, subject: Subject): Na
   };
 }
 
-/** Returns a subject of a rule as the page names it, and as a reader with the right to see it does. */
-export function unmasked(secret: string, rule: string, subject: EventSubject): NamedSubject {
-  const text = subjectText(subjectFromProgram(subject) ?? '');
-  return { id: subjectId(secret, rule, text), subject: plainText(subject) };
-}
-
 /** Returns a subject as a person reads it. */
 export function plainText(subject: EventSubject): string {
   return [subject].flat().map(String).join(' | ');

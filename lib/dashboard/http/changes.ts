@@ -24,7 +24,8 @@ import { Previews } from '../preview/previews.js';
 import { ProcessReports } from '../collect/process-reports.js';
 import type { Explanation } from '../../nest/explanation.js';
 import type { NamedSubject } from '../snapshot.js';
-import { unmasked } from '../collect/masked.js';
+import { namedSubject, plainText } from '../collect/masked.js';
+import { subjectFromProgram } from '../../rules/subject.js';
 import { Restrictions } from '../subjects/restrictions.js';
 import { SubjectActions, SUBJECTS, type SubjectOfRule } from '../subjects/subject-actions.js';
 import { History } from './history.js';
@@ -42,6 +43,8 @@ interface Given {
   readonly expires: Duration;
   readonly version: number;
   readonly reason?: string;
+  /** The author: not of the body. */
+  readonly by: string;
 }
 
 type Checks = Readonly<Partial<Record<keyof Given, OptionCheck>>>;
@@ -64,12 +67,8 @@ interface Change {
   readonly isRead?: true;
   /** What the author has done with a subject, for the log. */
   readonly done?: string;
-  /**
-   * Returns the result, or the version of a change of live rules.
-   *
-   * @param by returns the author
-   */
-  readonly run: (page: Changes, given: Given, by: () => string) => unknown;
+  /** Returns the result, or the version of a change of live rules. */
+  readonly run: (page: Changes, given: Given) => unknown;
 }
 
 /** The changes by the ends of their paths, without those of the application's buttons. */
@@ -84,25 +83,15 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   },
   'rules/set': {
     checks: { rule: TEXT, fields: FIELDS, version: VERSION, reason, expires: durationOption },
-    run: ({ limits }, { rule, fields, ...options }, by) =>
-      limits.rules.set(rule, fields, { ...options, by: by() }),
+    run: ({ limits }, { rule, fields, ...options }) => limits.rules.set(rule, fields, options),
   },
   'rules/unset': {
     checks: { rule: TEXT, version: VERSION, reason },
-    run: ({ limits }, { rule, ...options }, by) => limits.rules.unset(rule, { ...options, by: by() }),
+    run: ({ limits }, { rule, ...options }) => limits.rules.unset(rule, options),
   },
-  'rules/undo': {
-    checks: { version: VERSION, reason },
-    run: ({ history }, { version, ...options }, by) => history.undo(version, { ...options, by: by() }),
-  },
-  'rules/restore': {
-    checks: { reason },
-    run: ({ limits }, options, by) => limits.rules.restore({ ...options, by: by() }),
-  },
-  'rules/accept': {
-    checks: { reason },
-    run: ({ limits }, options, by) => limits.rules.accept({ ...options, by: by() }),
-  },
+  'rules/undo': { checks: { version: VERSION, reason }, run: ({ history }, given) => history.undo(given) },
+  'rules/restore': { checks: { reason }, run: ({ limits }, given) => limits.rules.restore(given) },
+  'rules/accept': { checks: { reason }, run: ({ limits }, given) => limits.rules.accept(given) },
   // Its subject is in the body, since logs of requests have their URLs.
   'subjects/find': {
     checks: { subject: TEXT },
@@ -112,31 +101,30 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   'subjects/reset': {
     checks: OF_SUBJECT,
     done: 'has reset',
-    run: async ({ subjects }, { rule, subject }, by) => ({
-      reset: await subjects.reset(rule, subject, by()),
+    run: async ({ subjects }, { rule, subject, by }) => ({
+      reset: await subjects.reset(rule, subject, by),
     }),
   },
   'subjects/block': {
     checks: { ...OF_SUBJECT, expires: { ...durationOption, isRequired: true }, reason },
     done: 'has blocked',
-    run: ({ subjects }, { rule, subject, expires, ...options }, by) =>
-      subjects.block(rule, subject, expires, { ...options, by: by() }),
+    run: ({ subjects }, { rule, subject, ...options }) => subjects.block(rule, subject, options),
   },
   'subjects/set': {
     checks: { ...OF_SUBJECT, fields: FIELDS, reason, expires: durationOption },
     done: 'has set an exception of',
-    run: ({ subjects }, { rule, subject, fields, ...options }, by) =>
-      subjects.setException(rule, subject, fields, { ...options, by: by() }),
+    run: ({ subjects }, { rule, subject, fields, ...options }) =>
+      subjects.setException(rule, subject, fields, options),
   },
   'subjects/unblock': {
     checks: OF_SUBJECT,
     done: 'has unblocked',
-    run: ({ subjects }, { rule, subject }, by) => subjects.unblock(rule, subject, by()),
+    run: ({ subjects }, { rule, subject, by }) => subjects.unblock(rule, subject, by),
   },
   'subjects/unset': {
     checks: OF_SUBJECT,
     done: 'has removed the exception of',
-    run: ({ subjects }, { rule, subject }, by) => subjects.unsetException(rule, subject, by()),
+    run: ({ subjects }, { rule, subject, by }) => subjects.unsetException(rule, subject, by),
   },
 };
 
@@ -145,13 +133,9 @@ export const UNMASKS: Readonly<Record<string, Change>> = {
   unmask: {
     checks: { subjects: SUBJECTS },
     isRead: true,
-    run: async ({ subjects }, given, by) => ({ subjects: await subjects.unmask(given.subjects, by()) }),
+    run: async ({ subjects }, given) => ({ subjects: await subjects.unmask(given.subjects, given.by) }),
   },
-  explain: {
-    checks: { id: TEXT },
-    isRead: true,
-    run: (page, { id }, by) => page.explain(id, by()),
-  },
+  explain: { checks: { id: TEXT }, isRead: true, run: (page, { id, by }) => page.explain(id, by) },
 };
 
 /** Carries out the requests of the page that change something, and those about changes. */
@@ -178,26 +162,18 @@ export class Changes {
    */
   async run(request: DashboardRequest, unmasking?: Change): Promise<unknown> {
     const [room, name] = pathEnd(request);
-    const { actions = [], author, readOnly } = this.options;
-    const change = unmasking ?? (room === 'actions' ? undefined : CHANGES[`${room}/${name}`]);
-    if (readOnly && !change?.isRead) throw new ForbiddenException('The operations page is read-only.');
-    const given = bodyOf(request, change?.checks ?? {});
-    if (change) return this.logged(change, given, () => authorOf(request, author));
-    const action = room === 'actions' && actions.find((each) => each.id === name);
-    if (!action) throw new NotFoundException('There is no such action.');
-    const message = await action.run();
-    return typeof message === 'string' ? { message } : {};
-  }
-
-  /** Runs a change, and logs who has changed a subject: by its id, since a log holds no subjects. */
-  private async logged(change: Change, given: Given, by: () => string): Promise<unknown> {
+    const { author, readOnly } = this.options;
+    const action: Change = { checks: {}, run: () => this.act(room, name) };
+    const change = unmasking ?? CHANGES[`${room}/${name}`] ?? action;
+    if (readOnly && !change.isRead) throw new ForbiddenException('The operations page is read-only.');
+    const given = { ...bodyOf(request, change.checks), by: authorOf(request, author) };
+    /** A subject is logged by its id, since a log holds no subjects. */
     const log = (end: string) => {
-      const { rule, subject } = given;
-      const done = `${change.done} the subject with the id ${subject} of rule "${escaped(rule)}"`;
-      this.logger.log(`Operations page: "${escaped(by())}" ${done}${end}`);
+      const done = `${change.done} the subject with the id ${given.subject} of rule "${escaped(given.rule)}"`;
+      this.logger.log(`Operations page: "${escaped(given.by)}" ${done}${end}`);
     };
     try {
-      const result = await change.run(this, given, by);
+      const result = await change.run(this, given);
       if (change.done) log('.');
       return typeof result === 'number' ? { version: result } : result;
     } catch (error) {
@@ -209,14 +185,26 @@ export class Changes {
     }
   }
 
+  /** Runs a button of the application. */
+  private async act(room: string, id: string): Promise<object> {
+    const action = room === 'actions' && this.options.actions?.find((each) => each.id === id);
+    if (!action) throw new NotFoundException('There is no such action.');
+    const message = await action.run();
+    return typeof message === 'string' ? { message } : {};
+  }
+
   /** Returns why a request was denied, with its subjects. */
   async explain(denial: string, by: string): Promise<Explanation<NamedSubject>> {
     const { rules, ...explanation } = await this.limits.explain(denial, { by });
     const { secret } = await this.processes.all();
-    return {
-      ...explanation,
-      rules: rules.map((each) => ({ ...each, subject: unmasked(secret, each.rule, each.subject) })),
-    };
+    const shown = rules.map(({ subject, ...each }) => {
+      const counted = subjectFromProgram(subject) ?? '';
+      return {
+        ...each,
+        subject: { ...namedSubject(secret, each.rule, counted), subject: plainText(subject) },
+      };
+    });
+    return { ...explanation, rules: shown };
   }
 }
 

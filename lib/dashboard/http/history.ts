@@ -30,18 +30,15 @@ export class History {
   /** Returns the last changes of a rule, and of its exceptions; of all rules without a name. */
   async of(rule: unknown): Promise<readonly HistoryEntry[]> {
     const { secret } = await this.processes.all();
-    const changes = await this.changes();
     const isMeant = ({ record }: Change): boolean =>
       rule === undefined || record.rule === rule || record.loss !== undefined;
-    return changes
-      .filter(isMeant)
-      .slice(0, MOST_SHOWN)
-      .map((change) => {
-        const { inherit: _inherit, ...record } = change.record;
-        const before = change.before === null ? null : change.before?.fields;
-        const shown = shownLive(secret, record) as HistoryEntry;
-        return { ...shown, ...(before !== undefined && { before }), canUndo: this.canUndo(change) };
-      });
+    const changes = (await this.changes()).filter(isMeant);
+    return changes.slice(0, MOST_SHOWN).map((change) => {
+      const { inherit: _inherit, ...record } = change.record;
+      const before = change.before === null ? null : change.before?.fields;
+      const shown = shownLive(secret, record) as HistoryEntry;
+      return { ...shown, ...(before !== undefined && { before }), canUndo: this.canUndo(change) };
+    });
   }
 
   /**
@@ -49,18 +46,14 @@ export class History {
    *
    * @throws UnprocessableEntityException if it is not the last change of its rule or exception any more
    */
-  async undo(version: number, { by, reason }: UnsetOptions): Promise<number> {
-    const change = (await this.changes()).find(({ record }) => record.version === version);
+  async undo({ version: undone, by, reason = 'undone' }: UnsetOptions): Promise<number> {
+    const change = (await this.changes()).find(({ record }) => record.version === undone);
     if (!change || !this.canUndo(change))
       throw new UnprocessableEntityException('This change cannot be undone any more; reload the history.');
     const { record, before } = change;
     const { rule, subject } = record;
     const { rules } = this.limits;
-    const options = {
-      by,
-      reason: reason ?? 'undone',
-      version: record.fields === undefined ? 0 : record.version,
-    };
+    const options = { by, reason, version: record.fields === undefined ? 0 : record.version };
     const fields = before?.fields as LiveRuleFields | undefined;
     if (fields === undefined) {
       return subject === undefined

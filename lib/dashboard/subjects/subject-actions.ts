@@ -7,9 +7,9 @@ import {
 } from '@nestjs/common';
 import { isFields } from '../../contracts/fields.js';
 import { escaped } from '../../contracts/shown.js';
-import { parseDuration, type Duration } from '../../contracts/duration.js';
+import { parseDuration } from '../../contracts/duration.js';
 import type { OptionCheck } from '../../contracts/options.js';
-import type { LiveRuleFields, SetOptions, UnsetOptions } from '../../live/change-options.js';
+import type { LiveRuleFields, SetOptions } from '../../live/change-options.js';
 import { type Subject, subjectForPrograms, subjectFromSource } from '../../rules/subject.js';
 import { eachOnce, everyHit, isPlain } from '../../nest/programs/program-rules.js';
 import type { TableRule } from '../../nest/rules/rule-table.js';
@@ -75,7 +75,8 @@ export class SubjectActions {
    * @throws UnprocessableEntityException if there is no such subject, or the rule cannot block it
    * @throws RateLimitStoreError if Redis did not confirm the block
    */
-  async block(rule: string, id: string, expires: Duration, { by, reason }: UnsetOptions): Promise<void> {
+  async block(rule: string, id: string, options: SetOptions): Promise<void> {
+    const { expires, by, reason } = options;
     const { subject, rules } = await this.find(rule, id);
     const microseconds = parseDuration(expires)!;
     const hits = hitsOf(rules, subject).filter(({ block }) => block);
@@ -91,8 +92,8 @@ export class SubjectActions {
       );
     }
     const why = reason === undefined ? REASON : `${REASON}: ${reason}`.slice(0, LONGEST_REASON);
-    const expiring = { expires, by, reason: why };
-    await this.limits.rules.setException(rule, subjectForPrograms(subject), 'deny', expiring);
+    const excepted = subjectForPrograms(subject);
+    await this.limits.rules.setException(rule, excepted, 'deny', { ...options, reason: why });
   }
 
   /**
