@@ -99,6 +99,11 @@ export const DASHBOARD_OPTION_CHECKS = {
   actions: listOf("{ id: 'traffic', label: 'Send traffic', run: () => … }", isAction),
 } satisfies Record<keyof RateLimitDashboardOptions, OptionCheck>;
 
+const isGuard = (value: unknown): boolean => {
+  const { prototype = value } = Object(value) as { readonly prototype?: unknown };
+  return typeof (prototype as Partial<CanActivate> | null)?.canActivate === 'function';
+};
+
 const GUARDS = listOf('guards: classes, or objects with the method canActivate', isGuard);
 
 /** The checks of what Nest needs before a factory runs. */
@@ -108,11 +113,3 @@ export const DASHBOARD_EXTRA_CHECKS = {
   unmaskGuards: GUARDS,
   imports: { allowed: 'a list of modules', accepts: Array.isArray },
 } satisfies Record<keyof RateLimitDashboardExtras, OptionCheck>;
-
-function isGuard(value: unknown): boolean {
-  const { prototype, canActivate } = (value ?? {}) as {
-    prototype?: Partial<CanActivate>;
-    canActivate?: unknown;
-  };
-  return typeof (prototype?.canActivate ?? canActivate) === 'function';
-}

@@ -42,7 +42,14 @@ import type { DashboardRequest } from './http/request-checks.js';
 
 type Guards = NonNullable<RateLimitDashboardExtras['guards']>;
 
-const PATH = '/rate-limits';
+const WITHOUT_OPTIONS =
+  'RateLimitDashboardModule: imported without options; write RateLimitDashboardModule.forRoot()';
+
+const WITHOUT_MODULE =
+  'RateLimitDashboardModule: RateLimitModule is not imported; add RateLimitModule.forRoot() to the imports of the root module';
+
+const WITHOUT_GUARDS =
+  'RateLimitDashboardModule.guards: missing; allowed in production: a list of one guard or more';
 
 const PARTS = [
   Blocks,
@@ -82,14 +89,8 @@ export class RateLimitDashboardModule implements OnModuleInit {
     @Optional() @Inject(DASHBOARD_OPTIONS) private readonly options: DashboardOptions,
     @Optional() @Inject(Warnings) private readonly warnings: Warnings,
   ) {
-    if ((options as DashboardOptions | undefined) === undefined)
-      rejectConfig(
-        'RateLimitDashboardModule: imported without options; write RateLimitDashboardModule.forRoot()',
-      );
-    if ((warnings as Warnings | undefined) !== undefined) return;
-    rejectConfig(
-      'RateLimitDashboardModule: RateLimitModule is not imported; add RateLimitModule.forRoot() to the imports of the root module',
-    );
+    if (!options) rejectConfig(WITHOUT_OPTIONS);
+    if (!warnings) rejectConfig(WITHOUT_MODULE);
   }
 
   /**
@@ -100,7 +101,7 @@ export class RateLimitDashboardModule implements OnModuleInit {
   static forRoot(options: RateLimitDashboardOptions & RateLimitDashboardExtras = {}): DynamicModule {
     const checks = { ...DASHBOARD_OPTION_CHECKS, ...DASHBOARD_EXTRA_CHECKS };
     const read = readOptions('RateLimitDashboardModule.forRoot', options, checks);
-    return moduleOf(read, () => read);
+    return moduleOf({ ...read, useFactory: () => read });
   }
 
   /**
@@ -115,10 +116,13 @@ export class RateLimitDashboardModule implements OnModuleInit {
       useFactory: { ...callable('that returns the options'), isRequired: true },
     };
     const read = readOptions('RateLimitDashboardModule.forRootAsync', options, checks);
-    const { inject, useFactory, ...extras } = read;
-    const create = async (...dependencies: never[]): Promise<RateLimitDashboardOptions> =>
-      readOptions('RateLimitDashboardModule', await useFactory(...dependencies), DASHBOARD_OPTION_CHECKS);
-    return moduleOf(extras, create, inject);
+    const useFactory = async (...dependencies: never[]): Promise<RateLimitDashboardOptions> =>
+      readOptions(
+        'RateLimitDashboardModule',
+        await read.useFactory(...dependencies),
+        DASHBOARD_OPTION_CHECKS,
+      );
+    return moduleOf({ ...read, useFactory });
   }
 
   /**
@@ -127,11 +131,7 @@ export class RateLimitDashboardModule implements OnModuleInit {
    */
   onModuleInit(): void {
     if (this.options.isGuarded) return;
-    if (process.env['NODE_ENV'] === 'production') {
-      rejectConfig(
-        'RateLimitDashboardModule.guards: missing; allowed in production: a list of one guard or more',
-      );
-    }
+    if (process.env['NODE_ENV'] === 'production') rejectConfig(WITHOUT_GUARDS);
     this.warnings.warn(
       'RL_DASHBOARD_OPEN',
       'The operations page has no guards: every program of this machine, and a proxy on it, can read it and change ' +
@@ -140,17 +140,12 @@ export class RateLimitDashboardModule implements OnModuleInit {
   }
 }
 
-function moduleOf(
-  extras: RateLimitDashboardExtras,
-  useFactory: RateLimitDashboardAsyncOptions['useFactory'],
-  inject: RateLimitDashboardAsyncOptions['inject'] = [],
-): DynamicModule {
-  const { path = PATH, guards = [], unmaskGuards = [], imports = [] } = extras;
+function moduleOf(options: RateLimitDashboardAsyncOptions): DynamicModule {
+  const { path = '/rate-limits', guards = [], unmaskGuards = [], imports = [], inject = [] } = options;
   const guarded = { isGuarded: guards.length > 0, unmask: unmaskGuards.length > 0 };
-  const optionsOf = async (...dependencies: never[]): Promise<DashboardOptions> => ({
-    ...(await useFactory(...dependencies)),
-    ...guarded,
-  });
+  const optionsOf = async (...dependencies: never[]): Promise<DashboardOptions> => {
+    return { ...(await options.useFactory(...dependencies)), ...guarded };
+  };
   return {
     module: RateLimitDashboardModule,
     imports,
