@@ -15,23 +15,14 @@ export interface AddedRequest {
 }
 
 /** A request of the record. */
-export interface RecordedRequest extends AddedRequest {
-  /** Milliseconds since the epoch. */
-  readonly at: number;
-  /** When its permits were refunded or released, in milliseconds since the epoch; absent if they were not. */
-  readonly refundedAt?: number | undefined;
-}
+export type RecordedRequest = Readonly<ReturnType<typeof requestOf>>;
 
-/** Requests of one rule: all requests of some subjects. */
-interface Sample {
+/** The requests of one process in the form in which it keeps them, and sends them to others: all requests of some subjects. */
+export interface RecordedTraffic {
   /** The subjects whose hash ends with this number of zero bits: a share of 1/2^depth. */
   readonly depth: number;
   /** Since when all requests of these subjects are recorded, in milliseconds since the epoch; 0: none is missing. */
   readonly since: number;
-}
-
-/** The requests of one process in the form in which it keeps them, and sends them to others. */
-export interface RecordedTraffic extends Sample {
   /** Each different value that requests determined for their rule. */
   readonly values: readonly Resolved[];
   /** The numbers of each request: see `TrafficRecord`. */
@@ -39,9 +30,7 @@ export interface RecordedTraffic extends Sample {
 }
 
 /** The requests of all processes. */
-export interface MergedTraffic extends Sample {
-  readonly requests: readonly RecordedRequest[];
-}
+export type MergedTraffic = Readonly<ReturnType<typeof mergeTraffic>>;
 
 /** For so many milliseconds, requests are recorded. */
 export const RECORDED_MS = 600_000;
@@ -209,7 +198,7 @@ export function readTraffic(text: string): RecordedTraffic | undefined {
 }
 
 /** Merges the requests of several processes: those of the subjects and the time that all of them have. */
-export function mergeTraffic(records: readonly RecordedTraffic[]): MergedTraffic {
+export function mergeTraffic(records: readonly RecordedTraffic[]) {
   const depth = Math.max(0, ...records.map((record) => record.depth));
   const since = Math.max(0, ...records.map((record) => record.since));
   const requests = records
@@ -219,15 +208,17 @@ export function mergeTraffic(records: readonly RecordedTraffic[]): MergedTraffic
   return { depth, since, requests };
 }
 
-function requestOf(row: readonly number[], values: readonly Resolved[]): RecordedRequest {
+function requestOf(row: readonly number[], values: readonly Resolved[]) {
   const [end, value] = [row[END]!, values[row[VALUE]! - 1]];
   return {
+    /** Milliseconds since the epoch. */
     at: row[AT]!,
     subject: row[SUBJECT]!,
     route: row[ROUTE]!,
     cost: row[COST]!,
     isDenied: end === DENIED,
-    ...(end > 0 && { refundedAt: end }),
-    ...(value && { resolved: value }),
+    /** When its permits were refunded or released, in milliseconds since the epoch; absent if they were not. */
+    refundedAt: end > 0 ? end : undefined,
+    resolved: value,
   };
 }

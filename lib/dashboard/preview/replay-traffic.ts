@@ -112,11 +112,8 @@ export class ReplayedRule {
 
   /** Returns the rule of a request by what it determined; `undefined` if that is no rule any more. */
   of(resolved: Resolved | undefined): RulePair | undefined {
-    if (!this.pairs.has(resolved))
-      this.pairs.set(
-        resolved,
-        ifValid(() => this.pairOf(resolved)),
-      );
+    const pair = () => ifValid(() => this.pairOf(resolved));
+    if (!this.pairs.has(resolved)) this.pairs.set(resolved, pair());
     return this.pairs.get(resolved);
   }
 
