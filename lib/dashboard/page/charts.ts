@@ -4,8 +4,6 @@ import { CHART_S, chartStart, RULE_CHART_S, type Snapshot, type SnapshotSecond }
 import { clock, count, rate } from './figures.js';
 import { bars, niceSteps } from './scale.js';
 
-type Seconds = Pick<Snapshot, 'at' | 'seconds'>;
-
 /** Pixels for the labels of the axes. */
 const LEFT = 44;
 const BOTTOM = 20;
@@ -15,29 +13,21 @@ const LEAST_DENIED = 22;
 /** Pixels from a label of the axis to the next. */
 const LEAST_APART = 14;
 
-/** The time that a chart shows. */
-interface Span {
-  readonly id: string;
-  /** In words. */
-  readonly text: string;
-  /** Milliseconds of a bar. */
-  readonly step: number;
-  /** Number of bars. */
-  readonly length: number;
-  /** Labels of the axis, evenly apart. */
-  readonly times: readonly string[];
-  /** Formats the time of a bar. */
-  readonly format: (at: number) => string;
-}
-
-export const LAST_MINUTES: Span = {
+/** The time that a chart shows, in words. */
+export const LAST_MINUTES = {
   id: 'chart',
   text: 'the last two minutes',
+  /** Milliseconds of a bar. */
   step: 1000,
+  /** Number of bars. */
   length: CHART_S,
+  /** Labels of the axis, evenly apart. */
   times: ['2 min ago', '90 s', '1 min', '30 s'],
+  /** Formats the time of a bar. */
   format: clock,
 };
+
+type Span = typeof LAST_MINUTES;
 
 export const LAST_HOUR: Span = {
   id: 'hour',
@@ -78,9 +68,8 @@ export function TrafficChart({ rule, at, span, items, gaps, allUntil, marks, onP
   const [pointer, setPointer] = useState<number>();
   useEffect(() => {
     const { current } = svg;
-    const observer = new ResizeObserver(() =>
-      setSize({ width: current!.clientWidth, height: current!.clientHeight }),
-    );
+    const measure = () => setSize({ width: current!.clientWidth, height: current!.clientHeight });
+    const observer = new ResizeObserver(measure);
     observer.observe(current!);
     return () => observer.disconnect();
   }, []);
@@ -195,7 +184,7 @@ const SLOT = 2;
 const LEAST_SCALE = 4;
 
 /** The last minute of a rule: denied requests stand on the allowed ones. Its figures are in the table beside it. */
-export function Sparkline({ at, seconds }: Seconds) {
+export function Sparkline({ at, seconds }: Pick<Snapshot, 'at' | 'seconds'>) {
   const start = chartStart(at, RULE_CHART_S);
   const shown = seconds.filter((each) => each.at >= start);
   const most = Math.max(LEAST_SCALE, ...shown.map(({ allowed, denied }) => allowed + denied));

@@ -20,6 +20,9 @@ export function openDialog(title: string, content: (close: () => void) => Compon
   dialog.showModal();
 }
 
+/** The times that a reader can choose for a block or a change. */
+export const LENGTHS: FormTexts = { '10m': '10 minutes', '1h': '1 hour', '1d': '1 day', '1w': '1 week' };
+
 /** The texts of the fields of a form by their names. */
 export type FormTexts = Readonly<Record<string, string>>;
 

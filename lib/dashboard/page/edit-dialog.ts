@@ -2,7 +2,7 @@ import { h, type ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import type { NamedSubject, Preview, SnapshotRule } from '../snapshot.js';
 import { report } from './announcements.js';
-import { dialogForm, openDialog, reasonField, textsOf, useForm, type FormTexts } from './dialog.js';
+import { dialogForm, LENGTHS, openDialog, reasonField, textsOf, useForm, type FormTexts } from './dialog.js';
 import { button } from './elements.js';
 import { count, counted, duration, milliseconds, visible } from './figures.js';
 import { post } from './request.js';
@@ -20,14 +20,6 @@ const MODES = ['enforce', 'shadow'];
 
 /** Milliseconds after the last key before the effect is calculated. */
 const TYPING_MS = 300;
-
-const ENDS = [
-  ['', 'until it is removed'],
-  ['10m', 'for 10 minutes'],
-  ['1h', 'for 1 hour'],
-  ['1d', 'for 1 day'],
-  ['1w', 'for 1 week'],
-] as const;
 
 /** What is filled in: an end, and the only subject that the change is for. */
 interface Filled {
@@ -89,7 +81,9 @@ function Editor(props: Filled & { rule: SnapshotRule; close: () => void }) {
 
   const fields = namesOf(rule).map((name) => ruleField(rule, name));
   const removal = { class: 'aside', disabled: state.isRunning };
-  const ends = ENDS.map(([value, text]) => h('option', { value, selected: value === props.end }, text));
+  const option = (value: string, text: string) => h('option', { value, selected: value === props.end }, text);
+  const lengths = Object.entries(LENGTHS).map(([value, text]) => option(value, `for ${text}`));
+  const ends = [option('', 'until it is removed'), lengths];
   return dialogForm(state, {
     close,
     content: [

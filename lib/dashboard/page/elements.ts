@@ -58,10 +58,9 @@ export function operationsHead(readOnly: boolean) {
 
 /** A row, with its first cell as head. Content that is no cell gets one. */
 export function row(head: ComponentChild, cells: readonly ComponentChild[], attributes: object = {}) {
-  const cell = (content: ComponentChild) =>
-    content === false || (isValidElement(content) && content.type === 'td')
-      ? content
-      : h('td', null, content);
+  const isCell = (content: ComponentChild) =>
+    content === false || (isValidElement(content) && content.type === 'td');
+  const cell = (content: ComponentChild) => (isCell(content) ? content : h('td', null, content));
   return h('tr', attributes, h('th', { scope: 'row' }, head), cells.map(cell));
 }
 
@@ -72,7 +71,7 @@ export function titled(title: string, ...content: readonly ComponentChild[]) {
 
 /**
  * Returns the items of a list in the order to show them, and the reference for its element. While the list has the focus
- * or the pointer, the items stay where they are.
+ * or the pointer, the items stay where they are, and new ones come last.
  *
  * @param order the order that the reader has chosen: when it changes, items move in any case
  */
@@ -85,19 +84,8 @@ export function useSteadyList<Item>(
   const shown = useRef({ order, keys: [] as readonly string[] });
   const byKey = new Map(items.map((item) => [keyOf(item), item]));
   const isHeld = order === shown.current.order && list.current?.matches(':hover, :focus-within');
-  const keys = isHeld ? heldKeys(shown.current.keys, byKey) : [...byKey.keys()];
+  const held = isHeld ? shown.current.keys.filter((key) => byKey.has(key)) : [];
+  const keys = [...new Set([...held, ...byKey.keys()])];
   shown.current = { order, keys };
   return [list, keys.map((key) => byKey.get(key)!)];
-}
-
-/** The keys that were shown, in their order, and each new one behind the one that it follows. */
-function heldKeys(shown: readonly string[], wanted: ReadonlyMap<string, unknown>): readonly string[] {
-  const known = new Set(shown);
-  const keys = shown.filter((key) => wanted.has(key));
-  let last: string | undefined;
-  for (const key of wanted.keys()) {
-    if (!known.has(key)) keys.splice(last === undefined ? 0 : keys.indexOf(last) + 1, 0, key);
-    last = key;
-  }
-  return keys;
 }

@@ -107,10 +107,7 @@ function timeline({ requests }: RecordedRequests, at: number) {
   const shown = requests.filter((each) => at - each.at < LONGEST_MS);
   const start = Math.min(at - 1000, ...shown.map((each) => each.at)) - 1000;
   const lane = { ...LANE, seconds: (at - start) / 1000 };
-  const drawn = shown.map((each) => {
-    const micros = (each.at - start) * 1000;
-    return { at: micros, goesAt: micros, outcome: each.outcome };
-  });
+  const drawn = shown.map(({ at, outcome }) => ({ at: (at - start) * 1000, goesAt: 0, outcome }));
   const { allowed, denied } = pathsOf(drawn, lane);
   const tick = (seconds: number) =>
     h('text', { x: xOf(lane, seconds * 1e6), y: 92 }, clock(start + seconds * 1000));

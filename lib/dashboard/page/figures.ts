@@ -20,20 +20,20 @@ export function counted(value: number, thing: string): string {
   return `${count(value)} ${thing}${value === 1 ? '' : 's'}`;
 }
 
-/** Formats a rate per second with two digits below ten, so that a rare denial does not look like none. */
+/** Formats a figure, such as a rate per second, with two digits below ten, so that a rare denial does not look like none. */
 export function rate(value: number): string {
   return value < 10 ? precise.format(value) : whole.format(value);
 }
 
 /** Formats milliseconds. */
 export function milliseconds(value: number): string {
-  return `${value < 10 ? precise.format(value) : whole.format(value)} ms`;
+  return `${rate(value)} ms`;
 }
 
 /** Formats a share of 1 as percents. A share that is not 0 is never shown as 0. */
 export function percent(share: number): string {
   if (share > 0 && share < 0.001) return '< 0.1 %';
-  return `${share < 0.1 ? precise.format(share * 100) : whole.format(share * 100)} %`;
+  return `${rate(share * 100)} %`;
 }
 
 /** Formats a duration in its largest unit, rounded down. */

@@ -1,9 +1,9 @@
-import { h } from 'preact';
+import { Fragment, h } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { HistoryEntry, Snapshot, SnapshotLive } from '../snapshot.js';
 import type { Mark } from './charts.js';
 import { confirm, findings, openDialog, reasonField, useReading } from './dialog.js';
-import { button, clientText, operationsHead, table } from './elements.js';
+import { button, clientText, operationsHead, row, table } from './elements.js';
 import { date, textOf, visible } from './figures.js';
 import { read } from './request.js';
 import { SubjectName } from './subjects.js';
@@ -42,25 +42,29 @@ function History(options: { rule: string | undefined; readOnly: boolean; close: 
 }
 
 function changesTable(records: readonly HistoryEntry[], readOnly: boolean, changed: () => Promise<void>) {
-  const cell = (text: string) => h('td', null, clientText(text));
-  const row = (record: HistoryEntry) => {
-    const { version, at, by, rule, subject, reason = '', canUndo, expiresInMs } = record;
-    const name = subject && [', ', h(SubjectName, { rule, subject })];
-    const run = () => undo(record, changed);
+  const changeRow = (record: HistoryEntry) => {
+    const { version, at, by, rule, subject, loss, reason = '', canUndo, expiresInMs } = record;
+    const isLoss = loss !== undefined;
     const label = { 'aria-label': `Undo ${visible(rule)} of ${date(at)}` };
-    return h('tr', { key: version }, [
-      cell(date(at)),
-      cell(by),
-      h('td', null, clientText(rule), name),
-      cell(record.loss === undefined ? fieldsText(record.before, 'unknown') : ''),
-      cell(record.loss === undefined ? fieldsText(record.fields ?? null, '') : `lost rules ${record.loss}`),
-      cell(expiresInMs === undefined ? '' : date(at + expiresInMs)),
-      cell(reason),
-      !readOnly && h('td', { class: 'operations' }, canUndo && button('Undo', run, label)),
-    ]);
+    const undoing = canUndo && button('Undo', () => undo(record, changed), label);
+    const cells = [
+      clientText(by),
+      ruleOf(rule, subject),
+      clientText(isLoss ? '' : fieldsText(record.before, 'unknown')),
+      clientText(isLoss ? `lost rules ${loss}` : fieldsText(record.fields ?? null, '')),
+      expiresInMs === undefined ? '' : date(at + expiresInMs),
+      clientText(reason),
+      !readOnly && h('td', { class: 'operations' }, undoing),
+    ];
+    return row(date(at), cells, { key: version });
   };
   const heads = ['When', 'Who', 'Rule', 'From', 'To', 'Until', 'Why', operationsHead(readOnly)];
-  return table({ caption: 'Changes', heads }, records.map(row));
+  return table({ caption: 'Changes', heads }, records.map(changeRow));
+}
+
+/** A rule, and the subject of its exception. */
+function ruleOf(rule: string, subject: SnapshotLive['subject']) {
+  return h(Fragment, null, clientText(rule), subject && [', ', h(SubjectName, { rule, subject })]);
 }
 
 function undo({ version, rule, before }: HistoryEntry, changed: () => Promise<void>): void {
@@ -115,9 +119,8 @@ export function Loss({ loss, readOnly }: Pick<Snapshot, 'loss' | 'readOnly'>) {
 function liveRules(title: string, rules: readonly SnapshotLive[]) {
   const row = ({ rule, subject, fields }: SnapshotLive) => {
     const value = textOf(fields);
-    const of = subject && [', ', h(SubjectName, { rule, subject })];
     const key = `${rule} ${subject?.id} ${value}`;
-    return h('li', { key }, clientText(rule), of, ' ', h('code', null, visible(value)));
+    return h('li', { key }, ruleOf(rule, subject), ' ', h('code', null, visible(value)));
   };
   return h('div', null, h('h3', null, title), h('ul', { class: 'plain' }, rules.map(row)));
 }

@@ -33,24 +33,19 @@ export function RulesTable(snapshot: Snapshot) {
     .filter(({ rule, routes }) => [rule, ...routes].some((text) => text.toLowerCase().includes(wanted)))
     .sort((one, other) => compare(order, one, other));
   const [table, shown] = useSteadyList(matching, ({ rule }) => rule, `${order} ${wanted}`);
-  const note = readOnly
-    ? 'Read only.'
-    : live
-      ? ''
-      : 'Limits can be edited here when the module has liveRules.';
+  const withoutSource = live ? '' : 'Limits can be edited here when the module has liveRules.';
   const none = rules.length === 0 ? 'The application has no rules yet.' : 'No rule matches.';
   const direction = order === 'rule' ? 'ascending' : 'descending';
-  const head = ([name, text, kind]: (typeof COLUMNS)[number]) =>
-    h(
-      'th',
-      { scope: 'col', class: kind, 'aria-sort': name === order ? direction : undefined },
-      button(text, () => setOrder(name)),
-    );
+  const head = ([name, text, kind]: (typeof COLUMNS)[number]) => {
+    const sorted = name === order ? direction : undefined;
+    const sort = button(text, () => setOrder(name));
+    return h('th', { scope: 'col', class: kind, 'aria-sort': sorted }, sort);
+  };
   const heads = h('tr', null, COLUMNS.map(head), h('th', { scope: 'col', class: 'trend' }, 'Last minute'));
   return h('section', { class: 'card rules', 'aria-labelledby': 'rules-title' }, [
     h('div', { class: 'card-head' }, [
       h('h2', { id: 'rules-title' }, 'Rules'),
-      h('p', null, note),
+      h('p', null, readOnly ? 'Read only.' : withoutSource),
       h('input', {
         class: 'filter',
         type: 'search',
@@ -97,12 +92,8 @@ function RuleRows({ rule, snapshot }: { rule: SnapshotRule; snapshot: Snapshot }
 
 /** The limit in one line, such as `100 per 1m · gcra`. */
 function summaryOf({ fields }: SnapshotRule): string {
-  const {
-    limit = '?',
-    window,
-    algorithm,
-    by,
-  } = Object.fromEntries(fields.map(({ name, value }) => [name, value]));
+  const values = Object.fromEntries(fields.map(({ name, value }) => [name, value]));
+  const { limit = '?', window, algorithm, by } = values;
   const parts = [window === undefined ? limit : `${limit} per ${window}`, algorithm, by && `by ${by}`];
   if (fields.some(({ differs }) => differs)) parts.push(DIFFERS);
   return visible(parts.filter((each) => each !== undefined).join(' · '));
@@ -142,11 +133,11 @@ function RuleDetails({ rule, snapshot }: { rule: SnapshotRule; snapshot: Snapsho
   const heads = ['Route', 'Allowed/s', 'Denied/s'];
   const ofRoutes = { caption: `Routes of ${name}`, heads, figures: [1, 3] as const, list };
   const texts = [changeText(rule), trialText(rule)];
+  const ofRule = { 'aria-label': `History of ${name}` };
   return h('div', { class: 'details' }, [
     h('div', { class: 'tools' }, [
       rule.editable && button('Edit', () => openEditor(rule), { 'aria-label': `Edit ${name}` }),
-      live &&
-        button('History', () => openHistory(readOnly, rule.rule), { 'aria-label': `History of ${name}` }),
+      live && button('History', () => openHistory(readOnly, rule.rule), ofRule),
       texts.map((text) => h('p', { class: 'change' }, text)),
       rule.exceptions > 0 &&
         button(`Exceptions of ${counted(rule.exceptions, 'subject')}`, () => openFinder(snapshot)),

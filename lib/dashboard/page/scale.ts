@@ -1,10 +1,5 @@
 /** A bar from `y`, downwards if its height is positive. */
-interface Bar {
-  readonly x: number;
-  readonly y: number;
-  readonly width: number;
-  readonly height: number;
-}
+type Bar = Readonly<Record<'x' | 'y' | 'width' | 'height', number>>;
 
 /** Returns a path of one bar for each item. A bar that is not 0 has at least two pixels. */
 export function bars<Item>(items: readonly Item[], barOf: (item: Item) => Bar): string {

@@ -1,13 +1,11 @@
 import { h } from 'preact';
 import type { SnapshotRule, SnapshotSubject, NamedSubject } from '../snapshot.js';
-import { confirm, reasonField, type FormTexts } from './dialog.js';
+import { confirm, LENGTHS, reasonField, type FormTexts } from './dialog.js';
 import { button, clientText, figure, operationsHead, row, table, useSteadyList } from './elements.js';
 import { count, visible } from './figures.js';
 import { useEffect, useState } from 'preact/hooks';
 import { report } from './announcements.js';
 import { post } from './request.js';
-
-const BLOCKS: Readonly<Record<string, string>> = { '10m': '10 minutes', '1h': '1 hour', '1d': '1 day' };
 
 /** The subjects that a rule denied most, with the operations on them. */
 export function Subjects({ rule, top, readOnly }: SnapshotRule & { readOnly: boolean }) {
@@ -59,14 +57,14 @@ function reset({ rule, id, name, changed }: Operations): void {
 }
 
 function block({ rule, id, name, changed }: Operations): void {
-  const lengths = Object.entries(BLOCKS).map(([value, text]) => h('option', { value }, text));
+  const lengths = Object.entries(LENGTHS).map(([value, text]) => h('option', { value }, text));
   const content = [
     h('p', null, 'All requests of ', named(name, rule), ' are denied until the block ends.'),
     h('label', { class: 'field' }, h('span', null, 'For'), h('select', { name: 'expires' }, lengths)),
     reasonField(),
   ];
   const done = ({ expires }: FormTexts) =>
-    `${name} of rule ${visible(rule)} is blocked for ${BLOCKS[expires!]!}.`;
+    `${name} of rule ${visible(rule)} is blocked for ${LENGTHS[expires!]!}.`;
   const body = { rule, subject: id };
   confirm('Block the subject?', content, 'Block', { path: 'subjects/block', body, done, changed });
 }
