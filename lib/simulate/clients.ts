@@ -38,9 +38,8 @@ export class Clients {
 
   /** Returns the client with a subject, which sends one more request. */
   take(subject: string): Client {
-    const known = this.clients.get(subject);
-    const client = known ?? this.added(subject);
-    if (known) this.clients.use(known);
+    const client = this.clients.get(subject) ?? this.added(subject);
+    this.clients.use(client);
     client.requests += 1;
     return client;
   }
@@ -64,10 +63,8 @@ export class Clients {
   private added(subject: string): Client {
     // A part of a line keeps the whole chunk of the file in memory: copy it.
     const copy = Buffer.from(subject, 'utf16le').toString('utf16le');
-    const client = new Client(
-      copy,
-      Array.from({ length: this.options.rules }, () => new ReplayedCounter()),
-    );
+    const counters = Array.from({ length: this.options.rules }, () => new ReplayedCounter());
+    const client = new Client(copy, counters);
     this.clients.add(client);
     return client;
   }

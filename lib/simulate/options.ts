@@ -2,25 +2,11 @@ import { parseArgs } from 'node:util';
 import { FROM_ONE, rejection } from '../contracts/options.js';
 import { didYouMean, problemOf, rejectConfig, rejectValue } from '../contracts/rate-limit-config.error.js';
 import { FORMAT, type Format } from './input/formats.js';
-import type { LineOptions } from './input/log-fields.js';
 import { readRule } from './rule-text.js';
 import type { Target } from './suggest.js';
 
 /** The options of a simulation. */
-export interface SimulateOptions extends LineOptions {
-  /** Paths; `-` is the standard input. */
-  readonly files: readonly string[];
-  /** The texts of valid rules. */
-  readonly rules: readonly string[];
-  readonly format: Format | undefined;
-  /** Maximum total size of clients and states in memory. */
-  readonly maxClients: number;
-  readonly suggest: Target | undefined;
-  /** Whether the result is printed as JSON. */
-  readonly json: boolean;
-  /** Path of the HTML report. */
-  readonly html: string | undefined;
-}
+export type SimulateOptions = Readonly<ReturnType<typeof readArguments>>;
 
 const OPTIONS = {
   by: { type: 'string', multiple: true },
@@ -40,7 +26,7 @@ const DEFAULT_MAX_CLIENTS = 1_000_000;
  *
  * @throws RateLimitConfigError with the first wrong argument
  */
-export function readArguments(args: readonly string[]): SimulateOptions {
+export function readArguments(args: readonly string[]) {
   const { values, positionals } = parsed(args);
   const { rule = [], format, html } = values;
   if (positionals.length === 0) rejectConfig('no log to read; write its path, or "-" for the standard input');
@@ -55,14 +41,19 @@ export function readArguments(args: readonly string[]): SimulateOptions {
     rejectValue('--by', values.by!.join(','), allowed);
   }
   return {
-    files: positionals,
-    rules: rule,
+    /** Paths; `-` is the standard input. */
+    files: positionals as readonly string[],
+    /** The texts of valid rules. */
+    rules: rule as readonly string[],
     by,
     map: mapOf(values.map ?? []),
     format: format as Format | undefined,
+    /** Maximum total size of clients and states in memory. */
     maxClients: maxClientsOf(values['max-clients']),
     suggest: targetOf(values.suggest),
+    /** Whether the result is printed as JSON. */
     json: values.json ?? false,
+    /** Path of the HTML report. */
     html,
   };
 }

@@ -21,31 +21,20 @@ export interface Denials {
 }
 
 /** The smallest limit of an algorithm that denies at most the target. */
-export interface Suggestion extends Denials {
-  readonly algorithm: string;
-  /** The rule with the limit, as `--rule` takes it. */
-  readonly rule: string;
-  /** The limit; `null` if each one denies more. */
-  readonly limit: number | null;
-}
+export type Suggestion = ReturnType<typeof suggest>;
 
 /** The words of a rule after the limit. */
-export interface Template {
-  readonly algorithm: string;
-  readonly window: string;
-  /** The options of the algorithm, such as `burst=20`. */
-  readonly options: string;
-}
+type Template = ReturnType<typeof templatesOf>[number];
 
 /** The times of each client's requests, the clients with the most requests first. */
 export type ClientTimes = readonly (readonly number[])[];
 
 /** Returns what to search a limit for: each algorithm with each window of the rules, and the rules with options. */
-export function templatesOf(rules: readonly string[]): readonly Template[] {
+export function templatesOf(rules: readonly string[]) {
   const given = rules.map((text) => {
     const { algorithm = '', window = '' } = fieldsOf(text, '--rule');
     const options = text.split(/\s+/).filter((word) => word.includes('='));
-    return { algorithm, window, options: options.join(' ') };
+    return { algorithm, window, options: options.join(' ') }; // such as `burst=20`
   });
   const windows = rules.length === 0 ? ['1m'] : [...new Set(given.map(({ window }) => window))];
   const plain = windows.flatMap((window) =>
@@ -72,7 +61,7 @@ export function denialsOf(rule: CompiledRule, clients: ClientTimes, most: Denial
 }
 
 /** Searches the smallest limit of a rule that denies at most the target, by replays. */
-export function suggest(template: Template, clients: ClientTimes, target: Target): Suggestion {
+export function suggest(template: Template, clients: ClientTimes, target: Target) {
   const { algorithm, window, options } = template;
   const text = (limit: number | string) => [`${limit}/${window}`, algorithm, options].join(' ').trim();
   const most = mostOf(clients, target);
@@ -89,6 +78,7 @@ export function suggest(template: Template, clients: ClientTimes, target: Target
   // With a smaller burst, for example, the limit may have to exceed the number of requests.
   while (best === undefined && options !== '' && high < LARGEST)
     best = within((high = Math.min(LARGEST, high * 2)));
+  // Each limit denies more.
   if (best === undefined) return { algorithm, rule: text('?'), limit: null, denied: 0, clientsDenied: 0 };
   for (let low = 1; low < high;) {
     const middle = Math.floor((low + high) / 2);

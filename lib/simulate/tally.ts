@@ -56,9 +56,6 @@ export interface DeniedClient {
   readonly denied: number;
 }
 
-/** The result of one rule. */
-export type RuleTally = ReturnType<Tally['result']>;
-
 /** Counts the outcomes of one rule. */
 export class Tally {
   private readonly outcomes = [0, 0, 0];
