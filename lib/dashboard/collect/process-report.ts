@@ -1,4 +1,4 @@
-import { isFields } from '../../contracts/fields.js';
+import { fieldsIn, isFields } from '../../contracts/fields.js';
 import { CHART_S, RULE_CHART_S, type BreakerState, type SnapshotProcess } from '../snapshot.js';
 import type { Collector } from './collector.js';
 import { readMinute, sum } from './counts.js';
@@ -11,17 +11,22 @@ const VERSION = 3;
 export const LONGEST_FIGURES = 48 * 1024;
 /** Length that subjects can have however long the figures are. */
 const ROOM_FOR_SUBJECTS = 8 * 1024;
-const isText = (value: unknown): boolean => typeof value === 'string';
-const COUNTS = { allowed: Number.isFinite, denied: Number.isFinite };
-/** The fields with lists, each with the check of an item. */
-const LISTS: Lists = {
-  ...{ ...COUNTS, sources: Number.isFinite, durations: Array.isArray, servers: Array.isArray },
-  ...{ rules: isFields, problems: isText },
+type Checks = Readonly<Record<string, (value: unknown) => boolean>>;
+const isText = (value: unknown) => typeof value === 'string';
+const listOf = (isItem: (item: unknown) => boolean) => (value: unknown) =>
+  Array.isArray(value) && value.every(isItem);
+const COUNTS = { allowed: listOf(Number.isFinite), denied: listOf(Number.isFinite) };
+/** The checks of what every report has. */
+const REPORT: Checks = {
+  ...{ id: isText, host: isText, package: isText, liveRules: isText, problems: listOf(isText) },
+  ...{ second: Number.isFinite, span: Number.isFinite, since: Number.isFinite, pid: Number.isFinite },
+  ...{ ...COUNTS, uncounted: Number.isFinite, sources: listOf(Number.isFinite), keptMs: Number.isFinite },
+  ...{ durations: listOf(Array.isArray), servers: listOf(Array.isArray), rules: listOf(isFields) },
 };
-const NUMBERS = ['second', 'span', 'uncounted', 'since', 'pid', 'keptMs'];
-const TEXTS = ['id', 'host', 'package', 'liveRules'];
-const LISTS_OF_RULE: Lists = { ...COUNTS, routes: Array.isArray, top: Array.isArray };
-const NUMBERS_OF_RULE = ['wouldDeny', 'trialDeny', 'rest'];
+const RULE: Checks = {
+  ...{ ...COUNTS, routes: listOf(Array.isArray), top: listOf(Array.isArray) },
+  ...{ wouldDeny: Number.isFinite, trialDeny: Number.isFinite, rest: Number.isFinite },
+};
 const MOST_PROBLEMS = 10;
 const LONGEST_PROBLEM = 600;
 const MOST_ROUTES = 20;
@@ -91,25 +96,15 @@ export function reportOf(process: ProcessState, collector: Collector) {
  * has. Rules and minutes in another form are left out.
  */
 export function readReport(text: string): ProcessReport | undefined {
-  try {
-    const report: unknown = JSON.parse(text);
-    if (!isFields(report) || !has(report, LISTS, NUMBERS)) return undefined;
-    if (!TEXTS.every((name) => isText(report[name]))) return undefined;
-    const read = report as unknown as ProcessReport;
-    const rules = read.rules.filter((each) => isFields(each) && has(each, LISTS_OF_RULE, NUMBERS_OF_RULE));
-    return { ...read, rules, minute: readMinute(read.minute) };
-  } catch {
-    return undefined;
-  }
+  const read = fieldsIn(text);
+  if (!read || !fits(read, REPORT)) return undefined;
+  const report = read as unknown as ProcessReport;
+  const rules = report.rules.filter((each) => fits({ ...each }, RULE));
+  return { ...report, rules, minute: readMinute(report.minute) };
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-type Lists = Readonly<Record<string, (item: unknown) => boolean>>;
-
-function has(fields: Fields, lists: Lists, numbers: readonly string[]): boolean {
-  const isList = ([name, isItem]: [string, Lists[string]]) =>
-    Array.isArray(fields[name]) && fields[name].every(isItem);
-  return Object.entries(lists).every(isList) && numbers.every((name) => Number.isFinite(fields[name]));
+function fits(fields: Readonly<Record<string, unknown>>, checks: Checks): boolean {
+  return Object.entries(checks).every(([name, accepts]) => accepts(fields[name]));
 }
 
 function shortened(text: string): string {
