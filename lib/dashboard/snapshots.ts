@@ -7,14 +7,7 @@ import { ProcessReports } from './collect/process-reports.js';
 import type { AllReports } from './collect/report-reader.js';
 import { ruleTotals, totalsOf, type RuleTotals, problemsOf, processOf } from './collect/totals.js';
 import { DASHBOARD_OPTIONS, type DashboardOptions } from './dashboard.options.js';
-import type {
-  Snapshot,
-  SnapshotLive,
-  SnapshotLoss,
-  SnapshotRule,
-  SnapshotChange,
-  SnapshotField,
-} from './snapshot.js';
+import type { Snapshot, SnapshotLive, SnapshotRule, SnapshotChange, SnapshotField } from './snapshot.js';
 import { namedSubject, shownLive, subjectOfText } from './collect/masked.js';
 import { RemainingPermits } from './subjects/remaining-permits.js';
 import { DEFAULT_ALGORITHM } from '../rules/rule.js';
@@ -39,13 +32,13 @@ export class Snapshots {
     const second = Math.floor(at / 1000) + 1;
     const { rules, uncounted, ...totals } = totalsOf(all.reports, second);
     const { readOnly = false, actions = [], unmask } = this.options;
-    const { alive } = this.processes;
+    const alive = this.limits.instanceCount;
     const loss = this.lossOf(all);
     const live = this.limits.rules.source?.write !== undefined;
     return {
       at,
       from: this.processes.records ? 'redis' : 'memory',
-      problems: problemsOf(all, { alive, uncounted, loss: loss?.reason }),
+      problems: problemsOf(all, alive, uncounted, loss?.reason),
       allUntil: all.outage?.at ?? null,
       readOnly,
       live,
@@ -65,7 +58,7 @@ export class Snapshots {
     };
   }
 
-  private lossOf({ secret }: AllReports): SnapshotLoss | null {
+  private lossOf({ secret }: AllReports): Snapshot['loss'] {
     const {
       rules: { loss },
       table,

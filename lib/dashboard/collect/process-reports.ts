@@ -109,11 +109,6 @@ export class ProcessReports implements OnModuleInit, OnApplicationShutdown {
     return this.limits.engine.keys.instance;
   }
 
-  /** Number of processes that share the limits. */
-  get alive(): number {
-    return this.limits.instanceCount;
-  }
-
   /** Returns the reports of all processes, at most 0.4 s old; while Redis cannot be read, the last ones of the others. */
   all(): Promise<AllReports> {
     const now = performance.now();
@@ -132,16 +127,24 @@ export class ProcessReports implements OnModuleInit, OnApplicationShutdown {
    *
    * @throws ServiceUnavailableException if other questions are open for too long, or Redis cannot be read
    */
-  async ask(kind: string, text: string, asked: Asked = {}): Promise<readonly (string | null)[]> {
+  async ask(
+    kind: string,
+    text: string,
+    { ids, queueMs = LONGEST_QUEUE_MS, waitMs = LONGEST_WAIT_MS }: Asked = {},
+  ): Promise<readonly (string | null)[]> {
     const { records, id: own } = this;
     const reporting = async () => (await this.all()).reports.filter(({ isCurrent }) => isCurrent);
-    const ids = asked.ids ?? (await reporting()).map(({ id }) => id);
-    const others = ids.filter((id) => id !== own);
+    const others = (ids ?? (await reporting()).map(({ id }) => id)).filter((id) => id !== own);
     if (!records || others.length === 0) return [];
-    return answersOf(records, kind + END_OF_KIND + text, others, asked).catch((error: unknown) => {
-      if (error instanceof ServiceUnavailableException) throw error;
-      throw new ServiceUnavailableException(`Redis cannot be read: ${(error as Error).message}`);
-    });
+    const unreadable = ({ message }: Error): never => {
+      throw new ServiceUnavailableException(`Redis cannot be read: ${message}`);
+    };
+    const ask = () => records.ask(kind + END_OF_KIND + text);
+    const question = await until(queueMs, ask, Boolean).catch(unreadable);
+    if (!question) throw new ServiceUnavailableException(BUSY);
+    const look = () => records.answers(question, others);
+    const answers = until(waitMs, look, (found) => !found.includes(null));
+    return answers.finally(() => records.close(question)).catch(unreadable);
   }
 
   private own(hasEnded = false): ProcessReport {
@@ -213,18 +216,6 @@ export class ProcessReports implements OnModuleInit, OnApplicationShutdown {
 
 function added(counts: MinuteCounts): AddedMinute {
   return { minute: counts.minute, counts: JSON.stringify(counts), mostRules: MOST_RULES };
-}
-
-async function answersOf(
-  records: ProcessRecords,
-  text: string,
-  ids: readonly string[],
-  { queueMs = LONGEST_QUEUE_MS, waitMs = LONGEST_WAIT_MS }: Asked,
-): Promise<readonly (string | null)[]> {
-  const question = await until(queueMs, () => records.ask(text), Boolean);
-  if (!question) throw new ServiceUnavailableException(BUSY);
-  const look = () => records.answers(question, ids);
-  return until(waitMs, look, (found) => !found.includes(null)).finally(() => records.close(question));
 }
 
 /** Looks again and again until what is found is wanted, and returns it; after a time, whatever is found. */

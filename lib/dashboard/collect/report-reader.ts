@@ -17,12 +17,7 @@ export const SILENT_MS = 5000;
 const READ_AGAIN = 3;
 
 /** A report, and when it was published. */
-export interface SeenReport extends ProcessReport {
-  /** Milliseconds since it was published. */
-  readonly seenMs: number;
-  /** Whether the process still reports. */
-  readonly isCurrent: boolean;
-}
+export type SeenReport = NonNullable<ReturnType<typeof seenReport>>;
 
 /** The reports of all processes. */
 export interface AllReports {
@@ -95,11 +90,17 @@ export class ReportReader {
   }
 }
 
-function seenReport(text: string, leftMs: number): SeenReport | undefined {
+function seenReport(text: string, leftMs: number) {
   const report = readReport(text);
   if (!report) return undefined;
   const seenMs = Math.max(0, report.keptMs - leftMs);
-  return { ...report, seenMs, isCurrent: seenMs <= SILENT_MS && !report.hasEnded };
+  return {
+    ...report,
+    /** Milliseconds since it was published. */
+    seenMs,
+    /** Whether the process still reports. */
+    isCurrent: seenMs <= SILENT_MS && !report.hasEnded,
+  };
 }
 
 /**

@@ -19,10 +19,7 @@ const [ALLOWED, DENIED] = ['allowed', 'denied'] as const;
 let created = 0;
 
 /** Allowed and denied requests. */
-export interface RouteCounts {
-  readonly allowed: Seconds;
-  readonly denied: Seconds;
-}
+export type RouteCounts = Pick<RuleCounts, 'allowed' | 'denied'>;
 
 /** What one process counts of one rule. */
 export class RuleCounts {

@@ -1,13 +1,4 @@
-import {
-  CHART_S,
-  RULE_CHART_S,
-  type Snapshot,
-  type SnapshotRule,
-  type SnapshotSecond,
-  type BreakerState,
-  type SnapshotProblem,
-  type SnapshotProcess,
-} from '../snapshot.js';
+import { CHART_S, RULE_CHART_S, type BreakerState, type Snapshot } from '../snapshot.js';
 import { SOURCES, FALLBACK } from './collector.js';
 import { type ProcessReport, type RuleReport, LONGEST_FIGURES } from './process-report.js';
 import { type SeenReport, SILENT_MS, type AllReports } from './report-reader.js';
@@ -72,8 +63,8 @@ function secondsOf(
   lists: readonly Pick<Part, 'second' | 'allowed' | 'denied'>[],
   second: number,
   length: number,
-): SnapshotSecond[] {
-  const seconds: SnapshotSecond[] = [];
+): Snapshot['seconds'] {
+  const seconds: Snapshot['seconds'][number][] = [];
   for (let at = second - length; at < second; at += 1) {
     const allowed = sum(lists.map((list) => list.allowed[at - list.second + list.allowed.length] ?? 0));
     const denied = sum(lists.map((list) => list.denied[at - list.second + list.denied.length] ?? 0));
@@ -96,7 +87,7 @@ function gapsOf(reports: readonly ProcessReport[], second: number): Snapshot['ga
   return gaps;
 }
 
-function byRouteOf(parts: readonly Part[]): SnapshotRule['byRoute'] {
+function byRouteOf(parts: readonly Part[]) {
   const routes = new Map<string, { route: string; allowed: number; denied: number }>();
   for (const { routes: counts, span } of parts) {
     for (const [route, allowed, denied] of counts) {
@@ -133,7 +124,7 @@ function worstOf(states: readonly BreakerState[]): BreakerState | null {
 }
 
 /** Returns what the page shows of a process. */
-export function processOf(report: SeenReport, now: number): SnapshotProcess {
+export function processOf(report: SeenReport, now: number): Snapshot['processes'][number] {
   const { id, host, pid, since, liveRules, servers, sources, isCurrent, seenMs } = report;
   return {
     id,
@@ -148,19 +139,18 @@ export function processOf(report: SeenReport, now: number): SnapshotProcess {
   };
 }
 
-interface Context {
-  readonly alive: number;
-  /** Results per second of rules without figures. */
-  readonly uncounted: number;
-  /** Why live rules were lost, which the page shows apart. */
-  readonly loss: string | undefined;
-}
-
-/** Returns what is wrong in any process: first what concerns the figures, then what processes report. */
+/**
+ * Returns what is wrong in any process: first what concerns the figures, then what processes report.
+ *
+ * @param uncounted results per second of rules without figures
+ * @param loss why live rules were lost, which the page shows apart
+ */
 export function problemsOf(
   { reports, outage, unreadable }: AllReports,
-  { alive, uncounted, loss }: Context,
-): readonly SnapshotProblem[] {
+  alive: number,
+  uncounted: number,
+  loss: string | undefined,
+): Snapshot['problems'] {
   const texts = [
     outage &&
       `Redis cannot be read (${outage.reason}): the figures of other processes are the last known ones.`,
