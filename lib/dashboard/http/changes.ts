@@ -8,13 +8,7 @@ import {
 } from '@nestjs/common';
 import type { Duration } from '../../contracts/duration.js';
 import { isFields } from '../../contracts/fields.js';
-import {
-  AUTHORSHIP,
-  durationOption,
-  matching,
-  readOptions,
-  type OptionCheck,
-} from '../../contracts/options.js';
+import { durationOption, matching, readOptions, type OptionCheck } from '../../contracts/options.js';
 import { escaped } from '../../contracts/shown.js';
 import { RateLimitStoreError } from '../../limiter/rate-limit-store.error.js';
 import { UNSET_OPTIONS, type LiveRuleFields } from '../../live/change-options.js';
@@ -57,7 +51,7 @@ const FIELDS: OptionCheck = {
 };
 /** That of `change`, or 0 without one. */
 const VERSION: OptionCheck = { ...UNSET_OPTIONS.version, isRequired: true };
-const { reason } = AUTHORSHIP;
+const { reason } = UNSET_OPTIONS;
 const OF_SUBJECT: Checks = { rule: TEXT, subject: TEXT };
 
 /** A request that changes something: the fields of its body, and what it does. */

@@ -11,13 +11,7 @@ import { shownLive } from '../collect/masked.js';
 const MOST_SHOWN = 100;
 const MOST_READ = 1000;
 
-/** A change with what was in force before it: `null` for the rule in the code, `undefined` if that is unknown. */
-interface Change {
-  readonly record: RuleChangeRecord;
-  readonly before: RuleChangeRecord | null | undefined;
-  /** Whether it is the last change of its rule or exception. */
-  readonly isLast: boolean;
-}
+type Change = ReturnType<typeof changesOf>[number];
 
 /** The changes of live rules. The last change of each rule and of each exception can be undone. */
 @Injectable()
@@ -78,8 +72,13 @@ export class History {
   }
 }
 
-/** @param records the latest first */
-function changesOf(records: readonly RuleChangeRecord[]): readonly Change[] {
+/**
+ * Returns the changes, each with what was in force before it, `null` for the rule in the code, `undefined` if that is
+ * unknown, and with whether it is the last one of its rule or exception.
+ *
+ * @param records the latest first
+ */
+function changesOf(records: readonly RuleChangeRecord[]) {
   const last = new Map<string, RuleChangeRecord>();
   /** Whether what no record states is unknown: older records are removed, or the source has lost them. */
   let isPartial = records.length >= MOST_READ;

@@ -30,14 +30,10 @@ export interface NotedBlock extends BlockOptions {
 }
 
 /** A threshold that a subject has crossed. Whether it is still above it is known to the store only. */
-export interface NotedCrossing extends Pick<NotedBlock, 'rule' | 'subject'> {
-  readonly threshold: number;
-}
+type NotedCrossing = Pick<NotedBlock, 'rule' | 'subject'> & { readonly threshold: number };
 
 /** A block that was read, and when it ends, in milliseconds since the epoch. */
-export interface ListedBlock extends NotedBlock {
-  readonly until: number;
-}
+export type ListedBlock = NotedBlock & { readonly until: number };
 
 /**
  * Lists the blocks and the crossed thresholds of all processes with the operations page: a block itself is a key of its
@@ -67,7 +63,8 @@ export class Blocks implements OnModuleDestroy {
   async note(block: NotedBlock, forMs: number): Promise<void> {
     const now = Date.now();
     const text = JSON.stringify({ ...block, at: now });
-    await available(this.lists.addListed(OPERATIONS, [[now + forMs, text]], MOST_BLOCKS));
+    const added = this.lists.addListed(OPERATIONS, [[now + forMs, text]], MOST_BLOCKS);
+    await available(added, 'The subject is blocked, but not in the list. ');
   }
 
   /**
@@ -166,9 +163,10 @@ class OwnLists {
 }
 
 /** @throws ServiceUnavailableException if a list cannot be read or changed */
-function available<Result>(operation: Promise<Result>): Promise<Result> {
+function available<Result>(operation: Promise<Result>, consequence = ''): Promise<Result> {
   return operation.catch((error: unknown) => {
-    throw new ServiceUnavailableException(`The list of blocks is not available: ${(error as Error).message}`);
+    const { message } = error as Error;
+    throw new ServiceUnavailableException(`${consequence}The list of blocks is not available: ${message}`);
   });
 }
 

@@ -34,10 +34,9 @@ export class Restrictions {
     const { secret } = await this.processes.all();
     const notes = await this.blocks.read();
     const hits = notes.map((note) => this.blockHits(note));
-    const states = await statesOf(this.limits, hits.flat());
-    const byKey = new Map(states.map((state) => [state.hit.key, state]));
+    const states = (await statesOf(this.limits, hits.flat())).values();
     const blocks = notes.flatMap((note, index) => {
-      const ofNote = hits[index]!.map(({ key }) => byKey.get(key)!);
+      const ofNote = hits[index]!.map(() => states.next().value!);
       const endsInMs = endOf(note, ofNote);
       return endsInMs > 0 ? [blockOf(secret, note, endsInMs)] : [];
     });
@@ -59,7 +58,9 @@ export class Restrictions {
       hitsOfText(rule, given).filter(({ key }) => !rules.has(key) && rules.set(key, rule)),
     );
     const states = await statesOf(this.limits, hits);
-    const { notes, problem } = await this.notes();
+    const listed = await this.blocks.read().catch((error: Error) => error);
+    const notes = new Map((listed instanceof Error ? [] : listed).map((note) => [blockKey(note), note]));
+    const problem = listed instanceof Error && { problem: listed.message };
     const restrictions = new Map<string, Restriction>();
     const used = new Set<TableRule>();
     const found = states.flatMap((state): readonly FoundRule[] => {
@@ -80,16 +81,7 @@ export class Restrictions {
       return [foundRule(secret, name, state, isKnown)];
     });
     const unused = new Set(rules.values()).size - used.size;
-    return { rules: found, unused, restrictions: [...restrictions.values()], ...(problem && { problem }) };
-  }
-
-  /** Returns the listed blocks by their keys, and why there are none if Redis cannot be read. */
-  private async notes(): Promise<{ notes: ReadonlyMap<string, ListedBlock>; problem?: string }> {
-    try {
-      return { notes: new Map((await this.blocks.read()).map((note) => [blockKey(note), note])) };
-    } catch (error) {
-      return { notes: new Map(), problem: (error as Error).message };
-    }
+    return { rules: found, unused, restrictions: [...restrictions.values()], ...problem };
   }
 
   /** Returns the counters of subjects above a threshold; without figures if this process does not know them. */

@@ -1,10 +1,4 @@
-import {
-  Inject,
-  Injectable,
-  Logger,
-  ServiceUnavailableException,
-  UnprocessableEntityException,
-} from '@nestjs/common';
+import { Inject, Injectable, Logger, UnprocessableEntityException } from '@nestjs/common';
 import { isFields } from '../../contracts/fields.js';
 import { escaped } from '../../contracts/shown.js';
 import { parseDuration } from '../../contracts/duration.js';
@@ -83,7 +77,7 @@ export class SubjectActions {
     if (hits.length > 0) {
       const block = { rule, subject: subjectText(subject), by, ...(reason !== undefined && { reason }) };
       await this.limits.blockHits(hits, microseconds);
-      await this.blocks.note(block, microseconds / 1000).catch(unlisted);
+      await this.blocks.note(block, microseconds / 1000);
       return;
     }
     if (!this.limits.rules.source?.write || !rules.every((each) => isPlain(each, subject))) {
@@ -183,8 +177,4 @@ export class SubjectActions {
 
 function unknownSubject(rule: string): Error {
   return new UnprocessableEntityException(`There is no such subject of rule "${rule}"; reload the page.`);
-}
-
-function unlisted(error: Error): never {
-  throw new ServiceUnavailableException(`The subject is blocked, but not in the list. ${error.message}`);
 }
