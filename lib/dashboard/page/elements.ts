@@ -1,11 +1,4 @@
-import {
-  h,
-  isValidElement,
-  type ComponentChild,
-  type MouseEventHandler,
-  type Ref,
-  type RefObject,
-} from 'preact';
+import { h, isValidElement, type ComponentChild, type MouseEventHandler, type Ref } from 'preact';
 import { visible } from './figures.js';
 import { useRef } from 'preact/hooks';
 
@@ -75,11 +68,7 @@ export function titled(title: string, ...content: readonly ComponentChild[]) {
  *
  * @param order the order that the reader has chosen: when it changes, items move in any case
  */
-export function useSteadyList<Item>(
-  items: readonly Item[],
-  keyOf: (item: Item) => string,
-  order = '',
-): [list: RefObject<HTMLTableElement & HTMLTableSectionElement>, items: readonly Item[]] {
+export function useSteadyList<Item>(items: readonly Item[], keyOf: (item: Item) => string, order = '') {
   const list = useRef<HTMLTableElement & HTMLTableSectionElement>(null);
   const shown = useRef({ order, keys: [] as readonly string[] });
   const byKey = new Map(items.map((item) => [keyOf(item), item]));
@@ -87,5 +76,5 @@ export function useSteadyList<Item>(
   const held = isHeld ? shown.current.keys.filter((key) => byKey.has(key)) : [];
   const keys = [...new Set([...held, ...byKey.keys()])];
   shown.current = { order, keys };
-  return [list, keys.map((key) => byKey.get(key)!)];
+  return [list, keys.map((key) => byKey.get(key)!)] as const;
 }

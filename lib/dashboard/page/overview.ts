@@ -95,10 +95,10 @@ const LEAST_TIME = 1e15;
 export function Problems({ snapshot }: { snapshot: Snapshot | undefined }) {
   const { problems = [], processes = [] } = snapshot ?? {};
   const silent = processes.filter(({ silentSince }) => silentSince !== null);
-  const item = (text: string, of: readonly string[]) =>
-    h('li', { key: text }, of.length > 0 && [clientText(named(of)), ': '], visible(text));
-  const items = problems.map(({ text, processes: of }) => item(text, of));
-  if (silent.length > 0) items.unshift(item(silentText(snapshot!, silent), []));
+  const silence = silent.length > 0 ? [{ text: silentText(snapshot!, silent), processes: [] }] : [];
+  const items = [...silence, ...problems].map(({ text, processes: of }) =>
+    h('li', { key: text }, of.length > 0 && [clientText(named(of)), ': '], visible(text)),
+  );
   const list = h('ul', { tabIndex: 0, 'aria-label': 'Problems' }, items);
   return h('div', { id: 'problems', role: 'status', hidden: items.length === 0 }, list);
 }

@@ -125,15 +125,10 @@ export class SnapshotStream {
       if (this.attempts > 1)
         this.onConnection({ state: 'lost', problem: 'The stream of figures does not open.' });
     } catch (error) {
-      this.onConnection(connectionAfter(error));
+      const { status, message } = error as RefusedError;
+      const state = status === 401 || status === 403 ? 'refused' : 'lost';
+      this.onConnection({ state, problem: message });
     }
     setTimeout(() => this.open(), wait);
   }
-}
-
-function connectionAfter(error: unknown): Connection {
-  if (!(error instanceof RefusedError)) throw error;
-  const { status, message } = error;
-  const isRefused = status === 401 || status === 403;
-  return isRefused ? { state: 'refused', problem: message } : { state: 'lost', problem: message };
 }
