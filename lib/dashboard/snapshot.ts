@@ -16,8 +16,8 @@ export interface Snapshot {
   readonly at: number;
   /** `'redis'`: all processes; `'memory'`: this process, because limits are counted in its memory. */
   readonly from: 'redis' | 'memory';
-  /** What is wrong in any process, the same once. */
-  readonly problems: readonly SnapshotProblem[];
+  /** What is wrong in any process, the same once, and the processes by host and process id; none if it concerns all. */
+  readonly problems: readonly { readonly text: string; readonly processes: readonly string[] }[];
   /** Until when the figures are of all processes, in milliseconds since the epoch; `null`: of now. Later ones are of one. */
   readonly allUntil: number | null;
   /** Whether the page can change nothing. */
@@ -222,13 +222,6 @@ export interface HistoryEntry
 
 /** `'open'`: the fallback decides; `'half-open'`: it does so, and the server is being tried. */
 export type BreakerState = 'closed' | 'open' | 'half-open';
-
-/** What is wrong in processes. */
-export interface SnapshotProblem {
-  readonly text: string;
-  /** The processes by host and process id; none if it concerns all. */
-  readonly processes: readonly string[];
-}
 
 /** A process that applies the rules. */
 export interface SnapshotProcess {

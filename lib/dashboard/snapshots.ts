@@ -59,15 +59,12 @@ export class Snapshots {
   }
 
   private lossOf({ secret }: AllReports): Snapshot['loss'] {
-    const {
-      rules: { loss },
-      table,
-    } = this.limits;
+    const { loss } = this.limits.rules;
     if (!loss) return null;
     const shown = ({ rule, subject, fields }: SourcedRule): SnapshotLive =>
       shownLive(secret, { rule, subject, fields });
     const { at, reason, stored } = loss;
-    const changes = [...table.changes.values()];
+    const changes = [...this.limits.table.changes.values()];
     const inForce = changes.flatMap(({ layer, exceptions }) => [...(layer ? [layer] : []), ...exceptions]);
     return { at, reason, inForce: inForce.map(shown), stored: stored.map(shown) };
   }

@@ -36,8 +36,8 @@ export class Restrictions {
     const hits = notes.map((note) => this.blockHits(note));
     const states = (await statesOf(this.limits, hits.flat())).values();
     const blocks = notes.flatMap((note, index) => {
-      const ofNote = hits[index]!.map(() => states.next().value!);
-      const endsInMs = endOf(note, ofNote);
+      const own = hits[index]!.map(() => states.next().value!);
+      const endsInMs = endOf(note, own);
       return endsInMs > 0 ? [blockOf(secret, note, endsInMs)] : [];
     });
     const exceptions = [...this.limits.table.changes.values()].flatMap((each) => each.exceptions);
@@ -90,10 +90,9 @@ export class Restrictions {
     const hits = notes.map((note) => knownHits(this.limits, note));
     const states = (await statesOf(this.limits, hits.flat())).values();
     const found = notes.flatMap(({ rule, subject, threshold }, index): FoundRule[] => {
-      const own = hits[index]!.map(() => states.next().value!).filter(
-        ({ fallback }) => fallback === undefined,
-      );
-      const known = own.map((state) => foundRule(secret, rule, state, true));
+      const own = hits[index]!.map(() => states.next().value!);
+      const decided = own.filter(({ fallback }) => fallback === undefined);
+      const known = decided.map((state) => foundRule(secret, rule, state, true));
       if (known.length > 0) return known.filter((each) => each.threshold !== null);
       const named = namedSubject(secret, rule, subjectOfText(subject));
       return [{ rule, route: null, subject: named, figures: null, threshold }];
