@@ -121,9 +121,7 @@ export class Seconds {
 
   /** Returns the sum of the counts of a number of seconds before a second. */
   sum(second: number, length: number): number {
-    let total = 0;
-    for (let each = second - length; each < second; each += 1) total += this.at(each);
-    return total;
+    return sum(this.before(second, length));
   }
 
   private at(second: number): number {

@@ -60,17 +60,15 @@ function Editor(props: Filled & { rule: SnapshotRule; close: () => void }) {
   };
   const preview = async (texts: FormTexts) => {
     const request = ++asked.current;
-    const show = (text: string, problem: string) => {
-      if (request !== asked.current) return;
-      setEffect(text);
-      state.setProblem(problem);
-    };
     setEffect('Calculating the effect…');
     const of = { rule: rule.rule, fields: changedFields(rule, texts), subject: subject?.id };
-    await post<Preview>('rules/preview', of).then(
-      (found) => show(effectText(found), ''),
-      (error: unknown) => show('', (error as Error).message),
+    const [text, problem] = await post<Preview>('rules/preview', of).then(
+      (found) => [effectText(found), ''] as const,
+      (error: unknown) => ['', (error as Error).message] as const,
     );
+    if (request !== asked.current) return;
+    setEffect(text);
+    state.setProblem(problem);
   };
   const onInput = ({ currentTarget }: { currentTarget: HTMLElement }) => {
     if (rule.noPreview !== null) return;
