@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { RateLimitService, type RouteRule } from '../../lib/index.js';
 import type { AnyRule } from '../../lib/rules/rule.js';
 import { changedFields } from '../../lib/nest/rules/rule-changes.js';
-import { replayTraffic, whyNoPreview, ReplayedRule } from '../../lib/dashboard/preview/replay-traffic.js';
+import { replayedRule, replayTraffic, whyNoPreview } from '../../lib/dashboard/preview/replay-traffic.js';
 import type { Preview } from '../../lib/dashboard/snapshot.js';
 import {
   hashOf,
@@ -35,7 +35,7 @@ const request = (subject: number, more: Partial<AddedRequest> = {}): AddedReques
 async function preview(record: TrafficRecord, rule: object, fields: Fields) {
   const change = { layer: { rule: 'login', fields, until: Infinity }, exceptions: [] };
   const named = { name: 'login', ...rule };
-  const replayed = new ReplayedRule(named, changedFields(named, change));
+  const replayed = replayedRule(named, changedFields(named, change));
   const until = START + 60_000;
   const { deniedNow, deniedThen, ...rest } = await replayTraffic(
     mergeTraffic([record.read(until)]),

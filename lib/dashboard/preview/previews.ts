@@ -11,7 +11,7 @@ import { RuleTable, type TableRule } from '../../nest/rules/rule-table.js';
 import * as variation from '../../nest/rules/varied-rule.js';
 import { BUSY, ProcessReports } from '../collect/process-reports.js';
 import type { Preview } from '../snapshot.js';
-import { replayTraffic, whyNoPreview, ReplayedRule } from './replay-traffic.js';
+import { replayedRule, replayTraffic, whyNoPreview, type ReplayedRule } from './replay-traffic.js';
 import {
   hashOf,
   mergeTraffic,
@@ -55,12 +55,9 @@ export class Previews {
     const others = await (this.asked.get(rule) ?? this.askOthers(rule));
     const { requests, ...traffic } = mergeTraffic([this.recorded(rule), ...others]);
     const one = subject === undefined ? undefined : hashOf(subject);
-    const ofOne = one === undefined ? requests : requests.filter((each) => each.subject === one);
-    return replayTraffic(
-      { ...traffic, requests: ofOne },
-      (route) => rules.get(route),
-      this.processes.collector.clock(),
-    );
+    const meant = requests.filter((each) => one === undefined || each.subject === one);
+    const now = this.processes.collector.clock();
+    return replayTraffic({ ...traffic, requests: meant }, (route) => rules.get(route), now);
   }
 
   /** @throws ServiceUnavailableException if previews of too many rules wait */
@@ -92,5 +89,5 @@ function replayed({ declared, current }: TableRule, change: RuleChanges): Replay
   const changed = variation.changedFields(declared.fields, change);
   const reason = whyNoPreview(changed);
   if (reason !== undefined) throw new UnprocessableEntityException(reason);
-  return new ReplayedRule(current.fields, changed);
+  return replayedRule(current.fields, changed);
 }

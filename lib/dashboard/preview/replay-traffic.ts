@@ -6,7 +6,7 @@ import { entryOf } from '../../contracts/entry-of.js';
 import { algorithmOf } from '../../rules/rule-fields.js';
 import type { RuleFields } from '../../nest/rules/rule-layers.js';
 import { ifValid } from '../../contracts/rate-limit-config.error.js';
-import type { CompiledRule, Resolved } from '../../rules/compiled-rule.js';
+import type { Resolved } from '../../rules/compiled-rule.js';
 import { compileFields } from '../../nest/rules/compile-fields.js';
 import { resolvedFields } from '../../nest/rules/rule-changes.js';
 
@@ -78,59 +78,46 @@ export function whyNoPreview(fields: RuleFields): string | undefined {
 
 const LONGEST_LEASE = '366d';
 
-/** The current and the changed rule of a request. */
-interface RulePair {
-  readonly now: CompiledRule;
-  readonly then: CompiledRule;
-  /** Returns the cost that a request would have, of the cost that it had. */
-  readonly costThen: (cost: number) => number;
-}
-
 /** The current and the changed rule on one route. */
-export class ReplayedRule {
-  private readonly pairs = new Map<Resolved | undefined, RulePair | undefined>();
-  /** Whether requests count depending on their response. */
-  readonly isConditional: boolean;
-  /** Whether requests hold their permits until they are released. */
-  readonly isHeld: boolean;
-  private readonly path: string;
+export type ReplayedRule = ReturnType<typeof replayedRule>;
 
-  /**
-   * @param current the fields with the live change that is in force
-   * @param changed the fields with another one
-   * @throws RateLimitConfigError if the change does not fit
-   */
-  constructor(
-    private readonly current: RuleFields,
-    private readonly changed: RuleFields,
-  ) {
-    this.path = `rule "${String(changed['name'])}"`;
-    this.isConditional = (changed['count'] ?? 'all') !== 'all';
-    this.isHeld = algorithmOf(changed['algorithm']).leases === true;
-    compileFields(changed, this.path);
-  }
-
-  /** Returns the rule of a request by what it determined; `undefined` if that is no rule any more. */
-  of(resolved: Resolved | undefined): RulePair | undefined {
-    const pair = () => ifValid(() => this.pairOf(resolved));
-    if (!this.pairs.has(resolved)) this.pairs.set(resolved, pair());
-    return this.pairs.get(resolved);
-  }
-
-  private pairOf(resolved: Resolved = {}): RulePair {
-    const now = resolvedFields(this.current, resolved, this.path);
-    const then = resolvedFields(this.changed, resolved, this.path);
-    const costThen = costChange(now['cost'] ?? 1, then['cost'] ?? 1);
-    return { now: this.compiled(now), then: this.compiled(then), costThen };
-  }
-
+/**
+ * Returns the current and the changed rule on one route.
+ *
+ * @param current the fields with the live change that is in force
+ * @param changed the fields with another one
+ * @throws RateLimitConfigError if the change does not fit
+ */
+export function replayedRule(current: RuleFields, changed: RuleFields) {
+  const path = `rule "${String(changed['name'])}"`;
+  const isHeld = algorithmOf(changed['algorithm']).leases === true;
   /** Requests state their costs, and processes renew the leases of permits until they are released. */
-  private compiled(fields: RuleFields): CompiledRule {
-    return compileFields({ ...fields, cost: 0, ...(this.isHeld && { lease: LONGEST_LEASE }) }, this.path);
-  }
+  const compiled = (fields: RuleFields) =>
+    compileFields({ ...fields, cost: 0, ...(isHeld && { lease: LONGEST_LEASE }) }, path);
+  const pairOf = (resolved: Resolved = {}) => {
+    const now = resolvedFields(current, resolved, path);
+    const then = resolvedFields(changed, resolved, path);
+    const costThen = costChange(now['cost'] ?? 1, then['cost'] ?? 1);
+    return { now: compiled(now), then: compiled(then), costThen };
+  };
+  const pairs = new Map<Resolved | undefined, ReturnType<typeof pairOf> | undefined>();
+  compileFields(changed, path);
+  return {
+    /** Whether requests count depending on their response. */
+    isConditional: (changed['count'] ?? 'all') !== 'all',
+    /** Whether requests hold their permits until they are released. */
+    isHeld,
+    /** Returns both rules of a request by what it determined; `undefined` if that is no rule any more. */
+    of(resolved: Resolved | undefined) {
+      const pair = () => ifValid(() => pairOf(resolved));
+      if (!pairs.has(resolved)) pairs.set(resolved, pair());
+      return pairs.get(resolved);
+    },
+  };
 }
 
-function costChange(now: unknown, then: unknown): RulePair['costThen'] {
+/** Returns a function that returns the cost that a request would have, of the cost that it had. */
+function costChange(now: unknown, then: unknown): (cost: number) => number {
   if (typeof then === 'function') return (cost) => cost;
   return (cost) => (typeof now === 'function' || cost === now ? (then as number) : cost);
 }
