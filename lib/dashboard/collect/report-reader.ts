@@ -20,24 +20,16 @@ const READ_AGAIN = 3;
 export type SeenReport = NonNullable<ReturnType<typeof seenReport>>;
 
 /** The reports of all processes. */
-export interface AllReports {
-  /** That of this process first, and those of processes that were killed or have ended lately. */
-  readonly reports: readonly SeenReport[];
-  /** A random text that these processes share. */
-  readonly secret: string;
-  /** What all processes have counted in each minute of the last hour that is known, the oldest first. */
-  readonly minutes: readonly MinuteCounts[];
-  /** Number of processes whose reports have another form. */
-  readonly unreadable: number;
-  /** Why Redis cannot be read, and until when, in milliseconds since the epoch, the figures are those of all processes. */
-  readonly outage?: { readonly reason: string; readonly at: number } | undefined;
-}
+export type AllReports = Awaited<ReturnType<ReportReader['read']>>;
 
 /** Reads the reports of all processes, and keeps the last ones while Redis cannot be read. */
 export class ReportReader {
-  private known: Omit<AllReports, 'minutes' | 'outage'> & { readonly at: number } = {
-    reports: [],
+  private known = {
+    /** Those of processes that were killed or have ended lately, too. */
+    reports: [] as readonly SeenReport[],
+    /** A random text that these processes share. */
     secret: randomBytes(32).toString('hex'),
+    /** Number of processes whose reports have another form. */
     unreadable: 0,
     at: Date.now(),
   };
@@ -45,11 +37,7 @@ export class ReportReader {
   private readonly added = new Map<number, MinuteCounts>();
   private allReadIn = 0;
 
-  async read(
-    records: ProcessRecords | undefined,
-    own: () => ProcessReport,
-    { clock, minutes }: Collector,
-  ): Promise<AllReports> {
+  async read(records: ProcessRecords | undefined, own: () => ProcessReport, { clock, minutes }: Collector) {
     const messageOf = (error: unknown): string => (error as Error).message;
     const reason = await this.readOthers(records, clock()).catch(messageOf);
     const now = clock();
@@ -64,8 +52,11 @@ export class ReportReader {
     const parts = [...this.added.values(), ...others.flatMap(({ minute }) => minute ?? []), ...counted];
     return {
       ...rest,
-      reports: [report, ...others],
+      /** That of this process first. */
+      reports: [report, ...others] as readonly SeenReport[],
+      /** What all processes have counted in each minute of the last hour that is known, the oldest first. */
       minutes: mergedMinutes(parts, last),
+      /** Why Redis cannot be read, and until when, in milliseconds since the epoch, the figures are those of all processes. */
       outage: reason === undefined ? undefined : { reason, at },
     };
   }
