@@ -16,8 +16,8 @@ import { ChangeFeed, changesOf, grantsOf } from './link/change-feed.js';
 import { Batches, Split } from './wire/batches.js';
 import { forEachPart } from './wire/bounded-calls.js';
 import { Call, resetKey, type CallClock } from './wire/call.js';
-import { CallQueue, CallQueues, TimedCalls } from './breaker/call-queue.js';
-import { CircuitBreaker, OpenCalls } from './breaker/circuit-breaker.js';
+import { CallQueue, TimedCalls } from './breaker/call-queue.js';
+import { CircuitBreaker } from './breaker/circuit-breaker.js';
 import { CurrentClient } from './link/current-client.js';
 import { Deadline } from './link/deadline.js';
 import { Functions, type FunctionSupport } from './wire/functions.js';
@@ -53,7 +53,6 @@ export class RedisStore implements BaseStore, SharedStore {
   private readonly functions: Functions;
   private readonly timed: TimedCalls;
   private readonly breaker: CircuitBreaker;
-  private readonly calls: OpenCalls;
   private readonly adjuster: Adjuster;
   private readonly batches: Batches;
   private readonly split: Split;
@@ -77,25 +76,23 @@ export class RedisStore implements BaseStore, SharedStore {
     const lua = functions ? library() : undefined;
     const deadline = new Deadline(timeout);
 
-    // A call: compose(openCalls, circuitBreaker, queue, deadline)(functions)
+    // A call: compose(circuitBreaker, queue, deadline)(functions)
     this.functions = new Functions(current, lua);
     this.timed = new TimedCalls(this.functions, deadline, current);
-    const queues = new CallQueues(() => new CallQueue(this.timed, deadline, LONGEST_WAIT * timeout));
+    const openQueue = (): CallQueue => new CallQueue(this.timed, deadline, LONGEST_WAIT * timeout);
     const probes = new Probes(this.timed, current);
-    this.breaker = new CircuitBreaker(queues, probes, current);
-    this.calls = new OpenCalls(this.breaker, current, connectTimeout);
+    this.breaker = new CircuitBreaker(openQueue, probes, current, connectTimeout);
 
     // A request: compose(split, batch)(call)
     const socketTimeout = Math.max(SUBSCRIBER_MS, 5 * timeout);
     this.feed = new ChangeFeed(current, redis, { ...bounds, socketTimeout });
-    this.adjuster = new Adjuster(this.calls, current, this.feed, this.now, this.clock);
-    this.batches = new Batches(this.calls, this.adjuster, current, this.now);
+    this.adjuster = new Adjuster(this.breaker, current, this.feed, this.now, this.clock);
+    this.batches = new Batches(this.breaker, this.adjuster, current, this.now);
     this.split = new Split(this.batches, this);
     this.heartbeats = new Heartbeats(this.batches, current, this.now);
     this.oldLibraries = new OldLibraries(current, lua, this.stopwatch);
-    this.breaker.watch(({ server, error }) => {
+    this.breaker.watch(({ error }) => {
       if (error === undefined) this.adjuster.retries.retryNow();
-      else queues.refuse(server, error);
     });
   }
 
@@ -108,7 +105,7 @@ export class RedisStore implements BaseStore, SharedStore {
    */
   static async open(options: RedisStoreOptions): Promise<RedisStore> {
     const store = new RedisStore(options);
-    await store.calls.connected();
+    await store.breaker.connected();
     await store.current.settle().catch(() => undefined); // ready() reports passing faults
     if (!store.current.problem) return store;
     await store.close();
@@ -216,7 +213,7 @@ export class RedisStore implements BaseStore, SharedStore {
   }
 
   async ready(probe?: (subject: string) => readonly Hit[]): Promise<void> {
-    await this.calls.connected();
+    await this.breaker.connected();
     await this.breaker.ready(() => (probe ? probeCalls(this.current, probe, this.now?.()) : []));
     const [prefix] = probe?.('ready')[0]?.key.split('{') ?? [];
     if (prefix === undefined) return;
@@ -231,9 +228,7 @@ export class RedisStore implements BaseStore, SharedStore {
     this.feed.end();
     this.batches.flush();
     await this.adjuster.retries.close();
-    const drained = this.calls.close();
-    this.breaker.close();
-    await drained;
+    await this.breaker.close();
     this.timed.close();
     this.current.close();
   }

@@ -97,25 +97,6 @@ const MOST_WRITTEN_KEPT = 256;
 
 const OVERLOADED = 'more calls wait for Redis than it answers';
 
-/** The queues of a store: one per server. */
-export class CallQueues implements Caller {
-  private readonly queues = new Map<string, CallQueue>();
-
-  constructor(private readonly open: () => CallQueue) {}
-
-  run(call: Call): Promise<unknown> {
-    const { server } = call;
-    let queue = this.queues.get(server);
-    if (!queue) this.queues.set(server, (queue = this.open()));
-    return queue.run(call);
-  }
-
-  /** Rejects the calls to a server that are not written yet. */
-  refuse(server: string, error: unknown): void {
-    this.queues.get(server)?.refuse(error);
-  }
-}
-
 /** A connection on which no reply arrives for this long is closed, so that a new one is opened. */
 const SILENCE_MS = 2000;
 

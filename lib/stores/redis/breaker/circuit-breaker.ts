@@ -1,6 +1,7 @@
 import type { StoreChange } from '../../../contracts/base-store.js';
 import { StoreFault } from '../../../contracts/store-fault.js';
 import type { Call, Caller } from '../wire/call.js';
+import type { CallQueue } from './call-queue.js';
 import { Circuit } from './circuit.js';
 import { firstConnection } from '../link/connection.js';
 import type { CurrentClient } from '../link/current-client.js';
@@ -10,38 +11,73 @@ import { repeatMoving } from './moving-slot.js';
 import type { Probes } from './probes.js';
 import { failureIn } from '../wire/reply.js';
 
+/** A server has its own circuit and its own queue, so that a failed server does not affect the others. */
+interface Server {
+  readonly circuit: Circuit;
+  readonly queue: CallQueue;
+}
+
+const CLOSED = new StoreFault('connection', 'CLOSED', 'the store is closed');
+
 /**
- * Rejects calls to a server that cannot decide, and reports errors as faults. Each server has its own circuit, so that
- * a failed server does not affect the others.
+ * Delays calls until the first connection, rejects those to a server that cannot decide, and reports errors as faults.
+ * After `close`, it rejects all calls.
  */
 export class CircuitBreaker implements Caller {
-  private readonly circuits = new Map<string, Circuit>();
+  private readonly servers = new Map<string, Server>();
   private readonly listeners = new Set<(change: StoreChange) => void>();
   private probing: () => readonly Call[] = () => [];
+  /** Resolves when the first connection is established or has failed; absent after that. */
+  private connecting: Promise<void> | undefined;
+  private pending = 0;
+  /** Called when no call is pending any more. */
+  private drained: (() => void) | undefined;
   private isClosed = false;
 
+  /** @param connectTimeout maximum time in milliseconds to wait for the first connection */
   constructor(
-    private readonly next: Caller,
+    private readonly openQueue: () => CallQueue,
     private readonly probes: Probes,
     private readonly current: CurrentClient,
+    connectTimeout: number,
   ) {
     current.watch((client) => {
       client.on('ready', () => this.retry());
       if (client.status === 'ready') this.retry(); // a Cluster that has replaced one of its nodes
     });
+    this.connecting = firstConnection(current.client, connectTimeout).then(() => {
+      this.connecting = undefined;
+    });
   }
 
   /** @throws StoreFault if the server fails, or immediately if its circuit is open */
   async run(call: Call): Promise<unknown> {
+    if (this.connecting) await this.connecting;
+    if (this.isClosed) throw CLOSED;
+    this.pending += 1;
+    try {
+      return await this.runOpen(call);
+    } finally {
+      this.pending -= 1;
+      if (this.pending === 0) this.drained?.();
+    }
+  }
+
+  /** Waits until the first connection is established or has failed. */
+  async connected(): Promise<void> {
+    await this.connecting;
+  }
+
+  private async runOpen(call: Call): Promise<unknown> {
     const { cluster } = this.current;
     if (cluster) call.server = cluster.of(call.keys[0]!);
-    const circuit = this.circuitOf(call.server);
+    const { circuit, queue } = this.serverOf(call.server);
     if (circuit.cause !== undefined) throw circuit.cause as Error;
     let reply: unknown;
     try {
-      reply = await this.next.run(call);
+      reply = await queue.run(call);
     } catch (error) {
-      reply = await this.repeatMoved(call, error);
+      reply = await this.repeatMoved(queue, call, error);
     }
     // Without a ready check, the reply may be from database 0 after a failed SELECT.
     const { refusal } = this.current.connection;
@@ -54,15 +90,17 @@ export class CircuitBreaker implements Caller {
 
   /** Whether the circuit breaker of a server is half open: a probe is running, or more probes have to succeed. */
   isProbing(server: string): boolean {
-    return this.circuits.get(server)?.isProbing ?? false;
+    return this.servers.get(server)?.circuit.isProbing ?? false;
   }
 
   /** Reports changes, and first the circuits that are open already: a store may outlive its limiters. */
   watch(listener: (change: StoreChange) => void): () => void {
     this.listeners.add(listener);
     queueMicrotask(() => {
-      for (const [server, { cause: error }] of this.circuits)
+      for (const [server, { circuit }] of this.servers) {
+        const { cause: error } = circuit;
         if (error !== undefined && this.listeners.has(listener)) listener({ server, error });
+      }
     });
     return () => void this.listeners.delete(listener);
   }
@@ -77,16 +115,17 @@ export class CircuitBreaker implements Caller {
     await this.tryAll();
   }
 
-  /** Stops probing, and lets all calls pass. */
-  close(): void {
+  /** Stops probing, rejects further calls, and waits until all pending calls have a reply or have timed out. */
+  async close(): Promise<void> {
     this.isClosed = true;
-    for (const circuit of this.circuits.values()) circuit.close();
+    for (const { circuit } of this.servers.values()) circuit.close();
+    if (this.pending > 0) await new Promise<void>((resolve) => (this.drained = resolve));
   }
 
   /** @throws StoreFault unless the call failed since its slot is moving, and a repetition succeeds */
-  private async repeatMoved(call: Call, failure: unknown): Promise<unknown> {
+  private async repeatMoved(queue: CallQueue, call: Call, failure: unknown): Promise<unknown> {
     try {
-      return await repeatMoving(this.next, call, failure);
+      return await repeatMoving(queue, call, failure);
     } catch (error) {
       throw this.failed(call, error);
     }
@@ -94,15 +133,20 @@ export class CircuitBreaker implements Caller {
 
   /** Probes all unavailable servers immediately, since a connection was established. */
   private retry(): void {
-    for (const circuit of this.circuits.values()) circuit.retry();
+    for (const { circuit } of this.servers.values()) circuit.retry();
   }
 
-  private circuitOf(server: string): Circuit {
-    const known = this.circuits.get(server);
+  private serverOf(address: string): Server {
+    const known = this.servers.get(address);
     if (known) return known;
-    const circuit = new Circuit((error) => this.listeners.forEach((listener) => listener({ server, error })));
-    this.circuits.set(server, circuit);
-    return circuit;
+    const queue = this.openQueue();
+    const circuit = new Circuit((error) => {
+      if (error !== undefined) queue.refuse(error);
+      this.listeners.forEach((listener) => listener({ server: address, error }));
+    });
+    const server = { circuit, queue };
+    this.servers.set(address, server);
+    return server;
   }
 
   private async tryAll(): Promise<void> {
@@ -112,7 +156,7 @@ export class CircuitBreaker implements Caller {
   /** Tries everything that a call may need. An error concerns the whole server, and opens its circuit. */
   private async try(call: Call): Promise<void> {
     call.server = this.current.serverOf(call.keys[0]!);
-    if (this.isClosed || this.circuitOf(call.server).isOpen) return;
+    if (this.isClosed || this.serverOf(call.server).circuit.isOpen) return;
     try {
       if (await this.current.settle()) await this.tryAll();
       else await this.probes.repeat(call, this.current.replyTimeout);
@@ -151,59 +195,13 @@ export class CircuitBreaker implements Caller {
     const decides = call.main !== 'heartbeat';
     if (opensAtOnce(fault) && (decides || fault.kind === 'connection')) this.open(call, fault);
     if (this.isClosed) return;
-    const circuit = this.circuitOf(call.server);
+    const { circuit } = this.serverOf(call.server);
     if (fault.kind === 'timeout') circuit.failed(fault, () => this.probe(call), false);
     if (fault.kind === 'other' && decides) circuit.failedOn(call.keys[0]!, fault, () => this.probe(call));
   }
 
   private open(call: Call, fault: StoreFault): void {
     if (this.isClosed) return;
-    this.circuitOf(call.server).failed(fault, () => this.probe(call), true);
-  }
-}
-
-const CLOSED = new StoreFault('connection', 'CLOSED', 'the store is closed');
-
-/** Delays calls until the first connection, rejects those after `close`, and counts the others. */
-export class OpenCalls implements Caller {
-  /** Resolves when the first connection is established or has failed; absent after that. */
-  private connecting: Promise<void> | undefined;
-  private pending = 0;
-  private isClosed = false;
-  /** Called when no call is pending any more. */
-  private drained: (() => void) | undefined;
-
-  /** @param connectTimeout maximum time in milliseconds to wait for the first connection */
-  constructor(
-    private readonly next: Caller,
-    current: CurrentClient,
-    connectTimeout: number,
-  ) {
-    this.connecting = firstConnection(current.client, connectTimeout).then(() => {
-      this.connecting = undefined;
-    });
-  }
-
-  async run(call: Call): Promise<unknown> {
-    if (this.connecting) await this.connecting;
-    if (this.isClosed) throw CLOSED;
-    this.pending += 1;
-    try {
-      return await this.next.run(call);
-    } finally {
-      this.pending -= 1;
-      if (this.pending === 0) this.drained?.();
-    }
-  }
-
-  /** Waits until the first connection is established or has failed. */
-  async connected(): Promise<void> {
-    await this.connecting;
-  }
-
-  /** Rejects further calls, and waits until all pending calls have a reply or have timed out. */
-  async close(): Promise<void> {
-    this.isClosed = true;
-    if (this.pending > 0) await new Promise<void>((resolve) => (this.drained = resolve));
+    this.serverOf(call.server).circuit.failed(fault, () => this.probe(call), true);
   }
 }
