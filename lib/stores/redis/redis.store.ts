@@ -85,7 +85,7 @@ export class RedisStore implements BaseStore, SharedStore {
 
     // A request: compose(split, batch)(call)
     const socketTimeout = Math.max(SUBSCRIBER_MS, 5 * timeout);
-    this.feed = new ChangeFeed(current, redis, { ...bounds, socketTimeout });
+    this.feed = new ChangeFeed(current, { ...bounds, socketTimeout });
     this.adjuster = new Adjuster(this.breaker, current, this.feed, this.now, this.clock);
     this.batches = new Batches(this.breaker, this.adjuster, current, this.now);
     this.split = new Split(this.batches, this);

@@ -2,9 +2,8 @@ import type { Follower, GrantFollower } from '../../../contracts/base-store.js';
 import type { StoreFault } from '../../../contracts/store-fault.js';
 import { faultOf } from './fault.js';
 import { Deadline } from './deadline.js';
-import type { RedisConnection } from '../redis-option.js';
 import type { Bounds } from './bounded-options.js';
-import { connect, connectToNode, type StoreClient } from './connection.js';
+import { connect, type StoreClient } from './connection.js';
 import type { CurrentClient } from './current-client.js';
 import { serverOf } from './topology.js';
 import { Subscriber } from './subscriber.js';
@@ -21,14 +20,6 @@ const RESET = ' ';
 /** Within this time, the other masters of a Cluster repeat a message of one master. */
 const ECHO_MS = 1000;
 const MOST_RESETS = 1000;
-
-/** A server that announces changes. */
-interface Publisher {
-  /** Opens a connection to subscribe with. */
-  open(): StoreClient;
-  /** The connection that runs the Lua, whose rights decide whether changes are announced. */
-  readonly client: StoreClient;
-}
 
 /**
  * Reports changes by other processes to followers, and whether all changes are reported: not if a server does not permit
@@ -47,7 +38,6 @@ export class ChangeFeed {
   /** @param bounds those of the connections to subscribe with */
   constructor(
     private readonly current: CurrentClient,
-    private readonly redis: RedisConnection,
     private readonly bounds: Bounds,
   ) {
     this.keyPrefix = current.keyPrefix;
@@ -116,7 +106,7 @@ export class ChangeFeed {
    * @param within how long to wait for the servers, in milliseconds
    */
   async tryToPublish(names: readonly string[], within: number): Promise<void> {
-    const probing = [...this.publishers].flatMap(([address, { client }]) =>
+    const probing = [...this.publishers].flatMap(([address, client]) =>
       names.map((name) => publish(client, address, this.keyPrefix + name).catch(this.failed(address))),
     );
     await new Deadline(within).within(Promise.all(probing)).catch(() => undefined);
@@ -143,15 +133,14 @@ export class ChangeFeed {
     return !this.keyPrefix.includes('{');
   }
 
-  /** Each server that announces changes, by address; `''` if there is only one: each master announces its own changes. */
-  private get publishers(): ReadonlyMap<string, Publisher> {
-    const { bounds } = this;
+  /**
+   * The connections that run the Lua, whose rights decide whether changes are announced, by the address of their server;
+   * `''` if there is only one. Each master of a Cluster announces its own changes.
+   */
+  private get publishers(): ReadonlyMap<string, StoreClient> {
     const { client } = this.current;
-    if (!client.isCluster) return new Map([['', { client, open: () => connect(this.redis, bounds) }]]);
-    const masters = client.nodes!('master').map(
-      (node) => [serverOf(node), { client: node, open: () => connectToNode(node, bounds) }] as const,
-    );
-    return new Map(masters);
+    if (!client.isCluster) return new Map([['', client]]);
+    return new Map(client.nodes!('master').map((node) => [serverOf(node), node]));
   }
 
   private watch(client: StoreClient): void {
@@ -170,15 +159,14 @@ export class ChangeFeed {
       this.subscribers.delete(address);
       this.trust([...this.followers.keys()]);
     }
-    for (const [address, publisher] of servers) {
-      if (!this.subscribers.has(address))
-        this.subscribers.set(address, this.subscriberOf(address, publisher));
+    for (const [address, client] of servers) {
+      if (!this.subscribers.has(address)) this.subscribers.set(address, this.subscriberOf(address, client));
     }
   }
 
-  private subscriberOf(address: string, publisher: Publisher): Subscriber {
-    return new Subscriber(publisher.open(), this.followers, {
-      tryToPublish: (channel) => publish(publisher.client, address, channel),
+  private subscriberOf(address: string, publisher: StoreClient): Subscriber {
+    return new Subscriber(connect(publisher, this.bounds), this.followers, {
+      tryToPublish: (channel) => publish(publisher, address, channel),
       message: (channel, text) => this.heard(address, channel, text),
       changed: (channels) => this.trust(channels),
       failed: this.failed(address),
@@ -197,21 +185,17 @@ export class ChangeFeed {
     if (message === PROBE) return;
     const isReset = message.startsWith(RESET);
     const key = message.slice((isReset ? RESET.length : 0) + this.keyPrefix.length);
-    // A repeated message must not discard permits that were prefetched after the reset.
-    const isFirst = isReset && !this.isEcho(address, key);
-    if (isFirst) this.note(address, key);
-    this.report(channel, key, isFirst);
+    this.report(channel, key, isReset && this.isFirst(address, key));
   }
 
-  /** Whether another server has announced a reset. */
-  private isEcho(address: string, key: string): boolean {
+  /** Whether no other server has announced a reset: an echo must not discard permits that were prefetched after it. */
+  private isFirst(address: string, key: string): boolean {
+    const now = performance.now();
     const first = this.resets.get(key);
-    return first !== undefined && first.address !== address && performance.now() < first.until;
-  }
-
-  private note(address: string, key: string): void {
+    if (first && first.address !== address && now < first.until) return false;
     if (this.resets.size === MOST_RESETS) this.resets.clear();
-    this.resets.set(key, { address, until: performance.now() + ECHO_MS });
+    this.resets.set(key, { address, until: now + ECHO_MS });
+    return true;
   }
 
   /** Reports to followers whether messages arrive from now on. Earlier changes may have been missed. */

@@ -45,13 +45,6 @@ function opened(redis: RedisConnection, bounds: Bounds): unknown {
   return duplicate(boundedNodes(startupNodes, bounded), boundedCluster(bounded, options.redisOptions));
 }
 
-/** Opens another connection to a node of a Cluster, with the same bounds. */
-export function connectToNode(node: StoreClient, bounds: Bounds): StoreClient {
-  const client = node.duplicate(boundedOptions(bounds)) as StoreClient;
-  readyWithoutInfo(client);
-  return client;
-}
-
 /** Calls back with a client, or with each node of a Cluster when ioredis discovers it. */
 function forEachNode(client: StoreClient, use: (node: StoreClient) => void): void {
   if (client.isCluster) client.on('+node', use);
@@ -130,18 +123,11 @@ function standsOrFailed(client: StoreClient, over: AbortSignal): Promise<void> {
       isRepeated = false;
     };
     const done = (): void => {
-      client.off('error', failed);
-      for (const [event, listener] of events) client.off(event, listener);
+      client.off('error', failed).off('close', closed).off('ready', done).off('end', done);
       over.removeEventListener('abort', done);
       resolve();
     };
-    const events = [
-      ['close', closed],
-      ['ready', done],
-      ['end', done],
-    ] as const;
-    client.on('error', failed);
-    for (const [event, listener] of events) client.on(event, listener);
+    client.on('error', failed).on('close', closed).on('ready', done).on('end', done);
     over.addEventListener('abort', done);
   });
 }
@@ -162,9 +148,9 @@ export class ConnectionState implements ClientState {
   constructor(private readonly client: StoreClient) {
     const { tls, redisOptions } = client.options;
     this.isTls = Boolean(tls ?? redisOptions?.tls);
-    endIfRefused(client, (refusal) => (this.refusal = refusal));
     this.wasConnected = this.isReady; // A Cluster that a URL led to is connected already.
     client.on('error', (error) => {
+      this.endIfRefused(error);
       // ioredis 5 also reports errors of its own commands.
       if (!lacksConnection(error)) this.gaveUp(this.refusal ?? error);
     });
@@ -174,6 +160,7 @@ export class ConnectionState implements ClientState {
       this.wasConnected ||= !this.refusal;
     });
     client.on('close', () => {
+      this.refusal = undefined;
       if (!this.isExplained) this.error = new Error(client.isCluster ? NO_NODE : 'Connection is closed.');
       this.isExplained = false;
     });
@@ -194,25 +181,19 @@ export class ConnectionState implements ClientState {
     if (this.isReady) return error;
     return this.error ?? Object.assign(new Error('connect ETIMEDOUT'), { code: 'ETIMEDOUT' });
   }
+
+  /**
+   * Ends a connection if the server rejects a needed command: after a failed SELECT, ioredis continues in database 0, and
+   * ioredis 5.2 reports a connection as ready after a failed AUTH.
+   */
+  private endIfRefused(error: ReplyError): void {
+    if (!NEEDED.includes(error.command?.name)) return;
+    this.refusal = error;
+    this.client.disconnect(true);
+  }
 }
 
 /** Commands without which a connection would use another database or another user. */
-const NEEDED = ['select', 'auth', 'hello'];
-
-/**
- * Ends a connection if the server rejects one of these commands: after a failed SELECT, ioredis continues in database 0,
- * and ioredis 5.2 reports a connection as ready after a failed AUTH.
- *
- * @param changed called with the error reply of the server, and without one when the connection has ended
- */
-function endIfRefused(client: StoreClient, changed: (refusal?: Error) => void): void {
-  client.on('error', (error) => {
-    const { command } = error as ReplyError;
-    if (!command || !NEEDED.includes(command.name)) return;
-    changed(error);
-    client.disconnect(true);
-  });
-  client.on('close', () => changed());
-}
+const NEEDED: readonly (string | undefined)[] = ['select', 'auth', 'hello'];
 
 const NO_NODE = 'None of startup nodes is available';

@@ -74,11 +74,6 @@ export class CurrentClient {
     });
   }
 
-  /** Number of servers that decide, including those without a connection. */
-  get serverCount(): number {
-    return this.cluster ? this.cluster.count : 1;
-  }
-
   /** Returns the address of the server of a key; `''` if there is only one server, or it is unknown. */
   serverOf(key: string): string {
     return this.cluster ? this.cluster.of(key) : '';
@@ -87,7 +82,7 @@ export class CurrentClient {
   /** Returns for each server the first of many keys that it holds. A server with very few slots may have none. */
   keysByServer(keyOf: (nth: number) => string): ReadonlyMap<string, string> {
     const keys = new Map<string, string>();
-    const count = this.serverCount;
+    const count = this.cluster?.count ?? 1;
     for (let nth = 0; nth < MOST_TRIALS && keys.size < count; nth += 1) {
       const key = keyOf(nth);
       const server = this.serverOf(key);
