@@ -1,4 +1,4 @@
-import { editsBetween } from '../../contracts/rate-limit-config.error.js';
+import { nearest } from '../../contracts/rate-limit-config.error.js';
 import type { RedisOptions } from 'ioredis';
 import type { ConnectionOptions } from 'node:tls';
 
@@ -66,8 +66,6 @@ const NAMES = {
 /** An option of ioredis 5 or 6. */
 type RedisOptionName = keyof typeof NAMES;
 
-const BY_LOWER_CASE = new Map(Object.keys(NAMES).map((name) => [name.toLowerCase(), name]));
-
 /** Names of these options in other libraries. */
 const ALIASES: Readonly<Record<string, RedisOptionName>> = {
   auth: 'password',
@@ -89,9 +87,7 @@ export function isRedisOption(name: string): boolean {
 /** Returns the option that was probably meant. */
 export function closestRedisOption(name: string): string | undefined {
   const lower = name.toLowerCase();
-  if (Object.hasOwn(ALIASES, lower)) return ALIASES[lower];
-  const exact = BY_LOWER_CASE.get(lower);
-  return exact ?? [...BY_LOWER_CASE].find(([known]) => editsBetween(lower, known) <= 1)?.[1];
+  return Object.hasOwn(ALIASES, lower) ? ALIASES[lower] : nearest(name, Object.keys(NAMES));
 }
 
 /**

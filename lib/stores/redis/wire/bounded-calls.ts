@@ -38,13 +38,11 @@ export async function forEachPart<Part, Result>(
 ): Promise<Result[]> {
   const results = new Array<Result>(parts.length);
   const failures: unknown[] = [];
-  let next = 0;
+  const left = parts.entries(); // which all workers share
   const work = async (): Promise<void> => {
-    while (next < parts.length) {
-      const index = next;
-      next += 1;
+    for (const [index, part] of left) {
       try {
-        results[index] = await run(parts[index]!);
+        results[index] = await run(part);
       } catch (error) {
         failures.push(error);
       }

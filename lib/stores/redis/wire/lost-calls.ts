@@ -1,10 +1,4 @@
-import {
-  isDenied,
-  type Adjustment,
-  type DecideOptions,
-  type Hit,
-  type HitResult,
-} from '../../../contracts/store.js';
+import { isDenied, type Adjustment, type DecideOptions, type Hit } from '../../../contracts/store.js';
 import type { Adjuster } from './adjuster.js';
 import type { Call, Request } from './call.js';
 import { wasNotExecuted } from '../link/deadline.js';
@@ -22,10 +16,10 @@ export function refundLost({ reply, requests }: Call, adjuster: Adjuster): void 
   if (!reply || !requests.some(holds)) return;
   reply.then(
     // The server has just replied; a failed refund is retried.
-    (late) => adjuster.adjust(heldOf(late as DecideReply, requests)).catch(() => undefined),
+    (late) => adjuster.adjust(heldOf(requests, late as DecideReply)).catch(() => undefined),
     (error: unknown) => {
       if ((error as Error).name === 'ReplyError' || wasNotExecuted(error)) return;
-      adjuster.retries.add(possiblyHeldOf(requests), { isUncertain: true });
+      adjuster.retries.add(heldOf(requests), { isUncertain: true });
     },
   );
 }
@@ -36,27 +30,24 @@ function holds({ hits, options }: Request): boolean {
   );
 }
 
-function heldOf(reply: DecideReply, requests: readonly Request[]): Adjustment[] {
-  const reader = new ReplyReader(reply, requests);
+/** Returns the refunds of what requests hold; without a reply, of what they may hold. */
+function heldOf(requests: readonly Request[], reply?: DecideReply): Adjustment[] {
+  const reader = reply && new ReplyReader(reply, requests);
   return requests.flatMap((request) => {
-    let results: readonly HitResult[];
-    try {
-      results = reader.next(request);
-    } catch {
-      return []; // A failed request holds nothing.
-    }
-    const { hits, options } = request;
-    if (!holds(request) || isDenied(hits, results)) return [];
-    return hits.flatMap((hit, index) =>
-      results[index]!.allowed && hit.cost > 0 ? refundOf(hit, options) : [],
-    );
+    const charged = reader ? chargedIn(request, reader) : request.hits;
+    return holds(request) ? charged.flatMap((hit) => refundOf(hit, request.options)) : [];
   });
 }
 
-function possiblyHeldOf(requests: readonly Request[]): Adjustment[] {
-  return requests.flatMap(({ hits, options }) =>
-    options.dryRun ? [] : hits.flatMap((hit) => refundOf(hit, options)),
-  );
+function chargedIn(request: Request, reader: ReplyReader): readonly Hit[] {
+  const { hits } = request;
+  try {
+    const results = reader.next(request);
+    if (isDenied(hits, results)) return [];
+    return hits.filter(({ cost }, index) => results[index]!.allowed && cost > 0);
+  } catch {
+    return []; // A failed request holds nothing.
+  }
 }
 
 /** Returns the refund of what a hit holds under a name; empty if it holds nothing. */
