@@ -8,32 +8,6 @@ import type { Warnings } from '../nest/warnings.js';
 /** Those of a rule without live changes. */
 export const NO_CHANGES: RuleChanges = { layer: undefined, exceptions: [] };
 
-/** Reports live rules of the source that do not fit: once, until the source holds other ones. */
-class RejectedRules {
-  private readonly reasons = new Map<string, string>();
-
-  constructor(private readonly warnings: Warnings) {}
-
-  reject(rule: string, problems: readonly string[]): void {
-    const reason = problems.join('; ');
-    if (this.reasons.get(rule) === reason) return;
-    this.accept(rule);
-    this.reasons.set(rule, reason);
-    const stays = 'The last valid live rule, or the rule in the code, stays in force in this process';
-    this.warnings.warn('RL_LIVE_RULE_REJECTED', `${reason}. ${stays}; correct the rule in the source.`, rule);
-  }
-
-  accept(rule: string): void {
-    this.reasons.delete(rule);
-    this.warnings.withdraw('RL_LIVE_RULE_REJECTED', rule);
-  }
-
-  /** Forgets the rules that the source does not hold any more. */
-  keep(rules: readonly string[]): void {
-    for (const rule of this.reasons.keys()) if (!rules.includes(rule)) this.accept(rule);
-  }
-}
-
 /**
  * The live changes that are in force in this process. A change that does not fit its rule is not taken over: the last one
  * that fitted stays. Rules are compiled when they change, so that a request looks nothing up.
@@ -41,14 +15,14 @@ class RejectedRules {
 export class LiveState {
   private held: readonly HeldRule[] = [];
   private expiry: Timer | undefined;
-  private readonly rejected: RejectedRules;
+  /** Why rules of the source do not fit, by rule. */
+  private readonly rejected = new Map<string, string>();
 
   constructor(
     private readonly table: RuleTable,
-    warnings: Warnings,
+    private readonly warnings: Warnings,
   ) {
-    this.rejected = new RejectedRules(warnings);
-    table.reject = (rule, problems) => this.rejected.reject(rule, problems);
+    table.reject = (rule, problems) => this.reject(rule, problems);
   }
 
   /** Puts the rules of a source in force, except those that do not fit. */
@@ -73,7 +47,8 @@ export class LiveState {
       const accepted = this.accepted(rule, changes);
       if (accepted) next.set(rule, accepted);
     }
-    this.rejected.keep([...byRule.keys(), ...this.held.filter(isUnreadable).map(nameOf)]);
+    const stored = new Set([...byRule.keys(), ...this.held.filter(isUnreadable).map(nameOf)]);
+    for (const rule of this.rejected.keys()) if (!stored.has(rule)) this.withdraw(rule);
     this.table.change(next);
     this.expiry?.stop();
     const until = Math.min(...[...this.held, ...held].map((entry) => entry.until));
@@ -85,7 +60,7 @@ export class LiveState {
     return this.held.flatMap((entry) => {
       if (!isUnreadable(entry)) return [entry];
       const name = nameOf(entry);
-      this.rejected.reject(name, [entry.unreadable!]);
+      this.reject(name, [entry.unreadable!]);
       const { layer, exceptions } = this.table.changes.get(entry.rule) ?? NO_CHANGES;
       return [layer, ...exceptions].filter(
         (last): last is HeldRule => last !== undefined && last.until > now && nameOf(last) === name,
@@ -99,11 +74,26 @@ export class LiveState {
     if (known && textOf(known) === textOf(changes)) return known;
     const problems = this.table.problemsOf(rule, changes);
     if (problems.length === 0) {
-      this.rejected.accept(rule);
+      this.withdraw(rule);
       return changes;
     }
-    this.rejected.reject(rule, problems);
+    this.reject(rule, problems);
     return known && unexpired(known);
+  }
+
+  /** Reports a rule of the source that does not fit: once, until the source holds another one. */
+  private reject(rule: string, problems: readonly string[]): void {
+    const reason = problems.join('; ');
+    if (this.rejected.get(rule) === reason) return;
+    this.withdraw(rule);
+    this.rejected.set(rule, reason);
+    const stays = 'The last valid live rule, or the rule in the code, stays in force in this process';
+    this.warnings.warn('RL_LIVE_RULE_REJECTED', `${reason}. ${stays}; correct the rule in the source.`, rule);
+  }
+
+  private withdraw(rule: string): void {
+    this.rejected.delete(rule);
+    this.warnings.withdraw('RL_LIVE_RULE_REJECTED', rule);
   }
 }
 

@@ -168,8 +168,8 @@ const FAULTS_BY_PART = {
     {
       words: 'a change of the source that does not fit its rule is taken over',
       file: 'lib/live/live-state.ts',
-      text: 'if (problems.length === 0) {\n      this.rejected.accept(rule);',
-      by: 'if (problems.length >= 0) {\n      this.rejected.accept(rule);',
+      text: 'if (problems.length === 0) {\n      this.withdraw(rule);',
+      by: 'if (problems.length >= 0) {\n      this.withdraw(rule);',
       specs: ['test/live/sources.spec.ts', 'test/live/file-source.spec.ts'],
     },
     {

@@ -4,7 +4,6 @@ import {
   changeProblem,
   LONGEST_CHANGE,
   type ExceptedSubject,
-  type LiveException,
   type RuleChange,
   type RuleChangeRecord,
   type SourcedRule,
@@ -15,12 +14,6 @@ const BREAK = '\n';
 
 /** Without counters of its own. */
 const NONE = '-';
-
-interface Stored {
-  readonly fields: LiveException;
-  readonly by?: string;
-  readonly reason?: string;
-}
 
 /** The field of a change in the hash. */
 export function fieldOf({ rule, subject }: Pick<RuleChange, 'rule' | 'subject'>): string {
@@ -50,7 +43,7 @@ export function readRule(field: string, text: string, now: number): SourcedRule 
   // A rule that is made later than now is one whose clock was set back, and that Redis could not move.
   const expiresInMs = Number(end) === 0 ? undefined : Number(end) - Math.max(now, Number(made));
   if (expiresInMs !== undefined && expiresInMs <= 0) return undefined;
-  const { fields, by, reason } = stored as unknown as Stored;
+  const { fields, by, reason } = stored as unknown as Pick<SourcedRule, 'fields' | 'by' | 'reason'>;
   return {
     ...named,
     fields,
@@ -69,9 +62,7 @@ export function readRecord(text: string): RuleChangeRecord | undefined {
   const change = parsed(json);
   if (!isFields(change) || typeof change['rule'] !== 'string') return undefined;
   const made = change as unknown as RuleChange;
-  return changeProblem(made) === undefined
-    ? { ...made, version: Number(version), at: Number(at) }
-    : undefined;
+  return changeProblem(made) ? undefined : { ...made, version: Number(version), at: Number(at) };
 }
 
 type Named = Pick<SourcedRule, 'rule' | 'subject'>;
