@@ -1,14 +1,12 @@
-/** Whether a value can be awaited: a promise of any realm, or another object with a `then` method. */
-function isThenable<Value>(value: Value | PromiseLike<Value>): value is PromiseLike<Value> {
-  if (value instanceof Promise) return true;
-  const isObject = (typeof value === 'object' && value !== null) || typeof value === 'function';
-  return isObject && typeof (value as Partial<PromiseLike<Value>>).then === 'function';
-}
-
-/** Converts a value that can be awaited to a native promise. Returns any other value unchanged. */
+/**
+ * Converts a value that can be awaited to a native promise: a promise of any realm, or another object with a `then` method.
+ * Returns any other value unchanged.
+ */
 export function promised<Value>(value: Value | PromiseLike<Value>): Value | Promise<Value> {
   if (value instanceof Promise) return value as Promise<Value>;
-  return isThenable(value) ? Promise.resolve(value) : value;
+  const isObject = (typeof value === 'object' && value !== null) || typeof value === 'function';
+  const isThenable = isObject && typeof (value as Partial<PromiseLike<Value>>).then === 'function';
+  return isThenable ? Promise.resolve(value) : (value as Value);
 }
 
 /** Calls a function of the application, and passes an error that it throws or rejects with to `failed`. */

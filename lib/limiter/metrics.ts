@@ -55,11 +55,8 @@ const DURATION_BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0
 export function recordMetrics(events: RateLimitEvents, meter: Meter): () => void {
   checkArgument('events', events, 'on', 'RateLimitEvents, or `events` of a limiter');
   checkArgument('meter', meter, 'createCounter', 'a meter such as metrics.getMeter("rate-limit")');
-  const recorders = [recordDecisions, recordStoreErrors, recordBreakers];
-  const stops = recorders.map((record) => record(events, meter));
-  return () => {
-    for (const stop of stops) stop();
-  };
+  const stops = [recordDecisions, recordStoreErrors, recordBreakers].map((record) => record(events, meter));
+  return () => stops.forEach((stop) => stop());
 }
 
 /** @throws RateLimitConfigError if a value lacks the method that identifies its type */

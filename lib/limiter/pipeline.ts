@@ -32,28 +32,22 @@ export class Pipeline {
 
   /** @param changed called when a server becomes unavailable, or available again */
   constructor(
-    {
-      store,
-      onStoreError = 'local',
-      instances = 1,
-      application,
-      openFallback,
-      denyCache = true,
-    }: EngineOptions,
+    options: EngineOptions,
     private readonly shared: SharedStore,
     private readonly keys: Keys,
     events: RateLimitEvents,
     changed: () => void,
   ) {
+    const { store, onStoreError = 'local', instances = 1, denyCache = true } = options;
     events.servers = new ServerStates();
-    const heartbeat = { instance: keys.instance, application };
+    const heartbeat = { instance: keys.instance, application: options.application };
     this.instances = new Instances(shared, keys.shared('instances'), heartbeat, instances, (error) => {
       // While the circuit breaker of its server is open, a failed heartbeat is not reported again.
       if (!events.openCircuits.has(storeFaultOf(error).server)) events.storeFailed(error, 'heartbeat');
     });
     const fallback = new FallbackLayer(store, {
       onStoreError,
-      local: new LocalLimits(openFallback, () => this.instances.count),
+      local: new LocalLimits(options.openFallback, () => this.instances.count),
       shared,
       failed: (error, call) => events.storeFailed(error, call),
     });

@@ -51,18 +51,18 @@ export interface Resolver extends MistakeLog {
     window?: Duration,
   ) => readonly RuleHit[];
   /** Whether there is a rule of this name, which may not apply to a client. */
-  readonly knows: (name: string) => boolean;
+  readonly knows?: (name: string) => boolean;
   /** Called once with each rule object. */
-  readonly compiled: (rule: AnyRule, compiled: CompiledRule) => void;
+  readonly compiled?: (rule: AnyRule, compiled: CompiledRule) => void;
   /** Loads the algorithms of rules; `undefined` if they are loaded. */
-  readonly load: (rules: unknown) => Promise<void> | undefined;
+  readonly load?: (rules: unknown) => Promise<void> | undefined;
 }
 
 /** The operations of programs, as the methods of a limiter describe them. */
 export class ProgramOperations {
   /** The rules that are objects. */
   private readonly plain = new RuleCache((compiled, rule) => {
-    this.resolver.compiled(rule, compiled);
+    this.resolver.compiled?.(rule, compiled);
     return this.engine.keyed(compiled);
   });
 
@@ -183,7 +183,7 @@ export class ProgramOperations {
   async refund(decision: Decision, options?: RefundOptions): Promise<boolean> {
     checkCharged(decision);
     const read = readOptions('refund', options, REFUND_OPTIONS);
-    const unknown = read.rules?.filter((name) => !this.resolver.knows(name)) ?? [];
+    const unknown = read.rules?.filter((name) => !this.resolver.knows?.(name)) ?? [];
     checkNames(
       'refund',
       unknown,
@@ -222,9 +222,6 @@ function plainResolver(): Resolver {
   const warned = new Set<string>();
   return {
     hits: (_operation, rules, subject, cost, plain) => plain.hits(rules, subject, cost),
-    knows: () => false,
-    compiled: () => undefined,
-    load: () => undefined,
     warn: (code, message) => {
       if (!warned.has(code)) process.emitWarning(message, { type: 'RateLimitWarning', code });
       warned.add(code);

@@ -73,7 +73,7 @@ export class RateLimiter {
     options?: ConsumeOptions<Name>,
   ): Promise<Decision> {
     const { operations: known } = this; // With `run` alone, each request would allocate a closure.
-    if (known && !known.resolver.load(rules)) return known.consume(rules, subject, options);
+    if (known && !known.resolver.load?.(rules)) return known.consume(rules, subject, options);
     return this.run(rules, (operations) => operations.consume(rules, subject, options));
   }
 
@@ -225,7 +225,7 @@ export class RateLimiter {
   ): Promise<Result> {
     const { operations } = this;
     if (!operations) return this.whenLoaded(() => this.run(rules, operate));
-    const loading = operations.resolver.load(rules);
+    const loading = operations.resolver.load?.(rules);
     return loading ? loading.then(() => operate(operations)) : operate(operations);
   }
 

@@ -57,15 +57,13 @@ export class FallbackLayer implements Store<RuleHit> {
   async adjust(adjustments: readonly Adjustment[], options?: AdjustOptions): Adjusted {
     const isLocal = ({ source }: Adjustment): boolean => source === 'fallback';
     const local = adjustments.filter(isLocal);
-    const [own, others] = await Promise.all([
+    if (local.length === 0) return this.adjustNext(adjustments, options);
+    const others = adjustments.filter((each) => !isLocal(each));
+    const [own, rest] = await Promise.all([
       this.options.local.adjust(local),
-      this.adjustNext(
-        local.length === 0 ? adjustments : adjustments.filter((each) => !isLocal(each)),
-        options,
-      ),
+      this.adjustNext(others, options),
     ]);
-    if (local.length === 0) return others;
-    const [ownResults, otherResults] = [own.values(), others.values()];
+    const [ownResults, otherResults] = [own.values(), rest.values()];
     return adjustments.map((each) => (isLocal(each) ? ownResults : otherResults).next().value);
   }
 

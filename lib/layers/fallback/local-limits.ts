@@ -36,7 +36,7 @@ export class LocalLimits {
   }
 
   async adjust(adjustments: readonly Adjustment[]): Promise<readonly (boolean | undefined)[]> {
-    return adjustments.length === 0 ? [] : this.store.adjust(adjustments);
+    return this.store.adjust(adjustments);
   }
 
   /** Blocks the subject of a counter in this process, or ends its block. */

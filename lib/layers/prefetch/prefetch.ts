@@ -61,7 +61,7 @@ export class PrefetchLayer implements Store<RuleHit>, Follower {
     if (!prefetch || hits.length > 1 || (dryRun && !peek) || maxWait) return this.next.decide(hits, options);
     const spent = this.spend(hit, peek);
     if (spent) return [spent];
-    return peek ? this.next.decide(hits, options) : this.take(prefetch, hit, hits, options);
+    return peek ? this.next.decide(hits, options) : this.take(prefetch, hits, options);
   }
 
   async reset(counters: readonly Counter[]): Promise<readonly boolean[]> {
@@ -106,10 +106,10 @@ export class PrefetchLayer implements Store<RuleHit>, Follower {
   /** Prefetches permits for the hit, or waits for a pending prefetch. If that cannot cover the hit, the store decides. */
   private take(
     prefetch: CompiledPrefetch,
-    hit: RuleHit,
     hits: readonly RuleHit[],
     options: DecideOptions,
   ): MaybePromise<readonly HitResult[]> {
+    const [hit] = hits as readonly [RuleHit];
     if (hit.cost === 0 || hit.cost > prefetch.permits || this.closing) return this.next.decide(hits, options);
     const entry = this.entryOf(hit.key);
     const isFirst = !entry.coming;
@@ -117,7 +117,7 @@ export class PrefetchLayer implements Store<RuleHit>, Follower {
       if (this.now() < entry.notBefore) return this.next.decide(hits, options);
       entry.promised = 0;
       entry.coming = this.request(entry, prefetch, hit);
-      this.track(entry, hit.key, entry.coming);
+      this.track(entry, entry.coming);
     }
     entry.promised += hit.cost;
     if (entry.promised > prefetch.permits) return this.next.decide(hits, options);
@@ -179,11 +179,11 @@ export class PrefetchLayer implements Store<RuleHit>, Follower {
   }
 
   /** Refunds the permits of a prefetch whose key was evicted meanwhile, after the waiting requests are served. */
-  private track(entry: Entry, key: string, coming: Promise<unknown>): void {
+  private track(entry: Entry, coming: Promise<unknown>): void {
     const came = coming
       .catch(() => undefined)
       .then(() => {
-        if (this.entries.get(key) !== entry) this.evicted.push(entry);
+        if (entry.map !== this.entries) this.evicted.push(entry);
       });
     this.taking.add(came);
     void came.then(() => this.taking.delete(came));
