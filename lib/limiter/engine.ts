@@ -48,13 +48,8 @@ export class Engine {
         return this.fallback;
       };
       const changed = (): void => this.waits?.room.wakeAll();
-      this.pipeline = new parts.pipeline!(
-        { ...options, openFallback: opened },
-        store.shared,
-        keys,
-        events,
-        changed,
-      );
+      const ofPipeline = { ...options, openFallback: opened };
+      this.pipeline = new parts.pipeline!(ofPipeline, store.shared, keys, events, changed);
     }
     this.store = this.pipeline?.store ?? store;
     this.adjust = async (adjustments) => {

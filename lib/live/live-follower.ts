@@ -174,22 +174,19 @@ export class LiveFollower {
   }
 }
 
+/** What `watch` of a source returns. */
+const STOP = 'a function that stops the reports';
+
 /** @throws RateLimitConfigError if `watch` of the source throws, or returns no function */
 function watched(source: RuleSource, changed: () => void): () => void {
   let stop: unknown;
   try {
     stop = source.watch(changed);
   } catch (error) {
-    rejectConfig(
-      `liveRules.watch: threw ${reasonOf(error)}; it must return a function that stops the reports`,
-    );
+    rejectConfig(`liveRules.watch: threw ${reasonOf(error)}; it must return ${STOP}`);
   }
   if (typeof stop === 'function') return stop as () => void;
-  rejectValue(
-    'the result of liveRules.watch',
-    stop,
-    'a function that stops the reports; `watch` itself is not async',
-  );
+  rejectValue('the result of liveRules.watch', stop, `${STOP}; \`watch\` itself is not async`);
 }
 
 /** Returns why a source failed, in one line. */

@@ -18,7 +18,7 @@ import {
 import { RateLimitConflictError } from '../contracts/rate-limit-conflict.error.js';
 import { RateLimitStoreError } from '../limiter/rate-limit-store.error.js';
 import { SUBJECT_ALLOWED, subjectFromProgram, type SubjectValue } from '../rules/subject.js';
-import type { RuleChanges } from '../nest/rules/rule-changes.js';
+import type { HeldRule, RuleChanges } from '../nest/rules/rule-changes.js';
 import type { RuleTable } from '../nest/rules/rule-table.js';
 import type { Warnings } from '../nest/warnings.js';
 import {
@@ -125,14 +125,17 @@ export class SourceRules extends LiveRules {
     return this.change(() => source[how]!(author));
   }
 
+  /** @throws RateLimitConfigError if the change does not fit its rule */
   private async write(change: RuleChange): Promise<number> {
     const { source } = this;
-    if (!source.write) {
-      rejectConfig('live rules: the source in `liveRules` is read-only; change it there');
-    }
+    if (!source.write) rejectConfig('live rules: the source in `liveRules` is read-only; change it there');
     const wrong = changeProblem(change);
     if (wrong !== undefined) rejectConfig(wrong);
-    if (change.fields !== undefined) this.check(change);
+    const { rule, fields } = change;
+    if (fields !== undefined) {
+      const changes = withEntry(this.table.changes.get(rule), { ...change, fields, until: Infinity });
+      rejectAny(this.table.problemsOf(rule, changes));
+    }
     return this.change(() => source.write!(change));
   }
 
@@ -141,12 +144,6 @@ export class SourceRules extends LiveRules {
     const version = await bySource('change', run);
     await this.follower.read();
     return version;
-  }
-
-  /** @throws RateLimitConfigError if the change does not fit its rule */
-  private check(change: RuleChange): void {
-    const { rule } = change;
-    rejectAny(this.table.problemsOf(rule, withChange(this.table.changes.get(rule), change)));
   }
 }
 
@@ -189,13 +186,10 @@ function stated<Change extends LiveRuleFields | 'allow' | 'deny'>(rule: string, 
   return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)) as Change;
 }
 
-function withChange(held: RuleChanges | undefined, change: RuleChange): RuleChanges {
+function withEntry(held: RuleChanges | undefined, entry: HeldRule): RuleChanges {
   const { layer, exceptions } = held ?? NO_CHANGES;
-  const entry =
-    change.fields === undefined ? undefined : { ...change, fields: change.fields, until: Infinity };
-  if (change.subject === undefined) return { layer: entry, exceptions };
-  const others = exceptions.filter((each) => !isSame(each, change));
-  return { layer, exceptions: entry ? [...others, entry] : others };
+  if (entry.subject === undefined) return { layer: entry, exceptions };
+  return { layer, exceptions: [...exceptions.filter((each) => !isSame(each, entry)), entry] };
 }
 
 type Changed = Pick<RuleChange, 'rule' | 'subject'>;

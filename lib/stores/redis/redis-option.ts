@@ -98,16 +98,7 @@ const IOREDIS_METHODS = ['duplicate', 'defineCommand', 'disconnect'];
 const CLUSTER_NAMES = ['nodes', 'startupNodes', 'rootNodes', 'redisOptions', 'clusterRetryStrategy'];
 
 /** The keys under which other libraries take a client or its options. */
-const WRAPPERS = [
-  'client',
-  'redis',
-  'config',
-  'connection',
-  'options',
-  'instance',
-  'redisInstance',
-  'cluster',
-];
+const WRAPPER = /^(client|redis|config|connection|options|instance|redisInstance|cluster)$/;
 
 /** Returns what is wrong with the option `redis` and is visible without a connection. The text contains no password. */
 function redisProblems(value: unknown): Problems {
@@ -166,7 +157,7 @@ function optionsProblems(options: Record<string, unknown>): Problems {
     return 'redis.socket: no option of ioredis; write redis: { host: "…", port: 6379 } without `socket`';
   if (CLUSTER_NAMES.some((name) => name in options))
     return 'redis: got options of a Cluster; write redis: new Cluster(nodes, options), with Cluster of ioredis';
-  const wrapper = WRAPPERS.find((name) => Object.hasOwn(options, name) && options[name] !== undefined);
+  const wrapper = Object.keys(options).find((name) => WRAPPER.test(name) && options[name] !== undefined);
   if (wrapper !== undefined)
     return `redis.${wrapper}: no option of ioredis; write its value as redis, without the object around it`;
   const unknown = Object.keys(options).filter((name) => !isRedisOption(name));

@@ -146,13 +146,7 @@ export function opensAtOnce({ kind }: StoreFault): boolean {
 const NOT_CONNECTED =
   /^(Connection is closed|Stream isn't writeable|Cluster isn't ready|Cluster is ended|Connection is (in|un)|None of startup nodes|Failed to refresh slots|All sentinels|Socket |Command timed out|Protocol error|Unknown RESP|timeout|Client network socket)/i;
 
-const CONNECTION_NAMES = [
-  'AbortError',
-  'InterruptError',
-  'ParserError',
-  'MaxRetriesPerRequestError',
-  'ClusterAllFailedError',
-];
+const CONNECTION_NAME = /^(Abort|Interrupt|Parser|MaxRetriesPerRequest|ClusterAllFailed)Error$/;
 
 const TIMED_OUT = 'timed out';
 const NO_TLS = 'what it sent is not TLS';
@@ -197,7 +191,7 @@ const FIXES: Readonly<Record<string, string>> = {
 function isAboutConnection(error: Error): boolean {
   const { code } = error as { code?: unknown };
   if (typeof code === 'string' && !code.startsWith('ERR_INVALID_ARG')) return true;
-  return CONNECTION_NAMES.includes(error.name) || NOT_CONNECTED.test(error.message);
+  return CONNECTION_NAME.test(error.name) || NOT_CONNECTED.test(error.message);
 }
 
 /** The state of a client without a connection. */

@@ -151,8 +151,7 @@ export class ReplyReader {
     if (wait >= 0) return new ReadResult(true, remaining, 0, resetAfter, wait, now);
     const retryAfter = wait === NEVER ? null : -2 - wait;
     if (remaining >= 0) return new ReadResult(false, remaining, retryAfter, resetAfter, 0, now);
-    return Object.assign(new ReadResult(false, 0, retryAfter, resetAfter, 0, now), {
-      blockedFor: -remaining,
-    });
+    const blocked = new ReadResult(false, 0, retryAfter, resetAfter, 0, now);
+    return Object.assign(blocked, { blockedFor: -remaining });
   }
 }
