@@ -12,7 +12,7 @@ import type {
   GrantFollower,
 } from '../../contracts/base-store.js';
 import { Adjuster } from './wire/adjuster.js';
-import { ChangeFeed, changesOf, grantsOf } from './link/change-feed.js';
+import { ChangeFeed, changesOf } from './link/change-feed.js';
 import { Batches, Split } from './wire/batches.js';
 import { forEachPart } from './wire/bounded-calls.js';
 import { Call, resetKey, type CallClock } from './wire/call.js';
@@ -216,8 +216,7 @@ export class RedisStore implements BaseStore, SharedStore {
     await this.breaker.connected();
     await this.breaker.ready(() => (probe ? probeCalls(this.current, probe, this.now?.()) : []));
     const [prefix] = probe?.('ready')[0]?.key.split('{') ?? [];
-    if (prefix === undefined) return;
-    await this.feed.tryToPublish([changesOf(prefix), grantsOf(prefix, 'ready')], this.timeout);
+    if (prefix !== undefined) await this.feed.tryToPublish(prefix, this.timeout);
   }
 
   close(): Promise<void> {

@@ -100,12 +100,12 @@ export class ChangeFeed {
   }
 
   /**
-   * Tries whether every server publishes on some channels, and reports those that do not permit it.
+   * Tries whether every server publishes on the channels of a key prefix, and reports those that do not permit it.
    *
-   * @param names the channels, without the user's `keyPrefix`
    * @param within how long to wait for the servers, in milliseconds
    */
-  async tryToPublish(names: readonly string[], within: number): Promise<void> {
+  async tryToPublish(prefix: string, within: number): Promise<void> {
+    const names = [changesOf(prefix), grantsOf(prefix, 'ready')];
     const probing = [...this.publishers].flatMap(([address, client]) =>
       names.map((name) => publish(client, address, this.keyPrefix + name).catch(this.failed(address))),
     );
@@ -218,7 +218,7 @@ export function changesOf(prefix: string): string {
 }
 
 /** Returns the channel of the turns of leases that a process waits for. */
-export function grantsOf(prefix: string, instance: string): string {
+function grantsOf(prefix: string, instance: string): string {
   return `${prefix}grants:${instance}`;
 }
 

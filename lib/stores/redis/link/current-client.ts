@@ -7,6 +7,7 @@ import {
   noSlots,
   oneOfSeveral,
   roleOf,
+  serverOf,
   servesAllSlots,
   servesNoSlots,
   type ServerRole,
@@ -49,8 +50,9 @@ export class CurrentClient {
   isNode = false;
   /** Milliseconds that the server may take to reply while the store starts; fewer after the first timeout. */
   replyTimeout: number;
+  /** Called before the client is replaced, to send the calls that wait for the present servers. */
+  beforeReplaced = (): void => undefined;
   private readonly watchers: ((client: StoreClient) => void)[] = [];
-  private readonly leaving: (() => void)[] = [];
   private readonly isOurs: boolean;
   private settling: Promise<boolean> | undefined;
   /** The Cluster that will replace the client. */
@@ -93,19 +95,15 @@ export class CurrentClient {
 
   /** Closes the connection to a server; a new one is opened. */
   hangUp(server: string): void {
-    if (this.cluster) this.cluster.hangUp(server);
-    else this.client.disconnect(true);
+    for (const node of this.client.nodes?.('master') ?? [this.client]) {
+      if (!this.cluster || serverOf(node) === server) node.disconnect(true);
+    }
   }
 
   /** Calls back with the client, and with the one that replaces it. */
   watch(watcher: (client: StoreClient) => void): void {
     this.watchers.push(watcher);
     watcher(this.client);
-  }
-
-  /** Calls back before the client is replaced, to send the calls that wait for the present servers. */
-  beforeReplaced(listener: () => void): void {
-    this.leaving.push(listener);
   }
 
   /**
@@ -194,7 +192,7 @@ export class CurrentClient {
   }
 
   private replace(next: StoreClient): true {
-    for (const listener of this.leaving) listener();
+    this.beforeReplaced();
     const { client } = this;
     this.client = next;
     this.cluster = clusterServersOf(next);

@@ -59,11 +59,8 @@ export function oneOfSeveral(client: StoreClient): StoreFault {
 export function noServer(client: StoreClient, master = 'mymaster'): StoreFault {
   const { host, port } = client.options;
   const fix = `redis: { sentinels: [{ host: ${JSON.stringify(host)}, port: ${port} }], name: ${JSON.stringify(master)} }`;
-  return new StoreFault(
-    'topology',
-    'SENTINEL',
-    `Redis at ${addressOf(client)} is a Sentinel and decides nothing; write ${fix}`,
-  );
+  const what = `Redis at ${addressOf(client)} is a Sentinel and decides nothing`;
+  return new StoreFault('topology', 'SENTINEL', `${what}; write ${fix}`);
 }
 
 /** Returns the fault of a node whose Cluster serves no slots yet. */
@@ -130,13 +127,6 @@ export class ClusterServers {
       send();
     } finally {
       for (const socket of sockets) socket?.uncork();
-    }
-  }
-
-  /** Closes the connection to a server; a new one is opened. */
-  hangUp(server: string): void {
-    for (const node of this.client.nodes?.('master') ?? []) {
-      if (serverOf(node) === server) node.disconnect(true);
     }
   }
 }

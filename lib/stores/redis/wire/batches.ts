@@ -107,7 +107,7 @@ export class Batches implements Caller {
     private readonly current: CurrentClient,
     private readonly now: CallClock,
   ) {
-    current.beforeReplaced(this.flush);
+    current.beforeReplaced = this.flush;
   }
 
   /** Decides the hits of one slot: in a batch, or alone if they have a deadline of their own. */
