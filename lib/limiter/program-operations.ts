@@ -184,11 +184,8 @@ export class ProgramOperations {
     checkCharged(decision);
     const read = readOptions('refund', options, REFUND_OPTIONS);
     const unknown = read.rules?.filter((name) => !this.resolver.knows?.(name)) ?? [];
-    checkNames(
-      'refund',
-      unknown,
-      decision.decisions.map(({ rule }) => rule),
-    );
+    const known = decision.decisions.map(({ rule }) => rule);
+    checkNames('refund', unknown, known);
     return this.engine.refund(decision, read);
   }
 

@@ -122,10 +122,8 @@ export class FallbackLayer implements Store<RuleHit> {
     const knownResults = results.filter((_result, index) => isKnown(index));
     // If the store has denied the request already, nothing must be charged here.
     const areDenied = isDenied(known, knownResults);
-    const decided = await this.decideMissing(
-      missing,
-      areDenied ? { ...options, dryRun: true, peek: false } : options,
-    );
+    const ofMissing = areDenied ? { ...options, dryRun: true, peek: false } : options;
+    const decided = await this.decideMissing(missing, ofMissing);
     const { dryRun = false, peek = false } = options;
     const isUndone = !areDenied && (!dryRun || peek) && isDenied(missing, decided);
     const { timeout, awake } = this.options.shared;
