@@ -160,7 +160,13 @@ export class Changes {
     const action: Change = { checks: {}, run: () => this.act(room, name) };
     const change = unmasking ?? CHANGES[`${room}/${name}`] ?? action;
     if (readOnly && !change.isRead) throw new ForbiddenException('The operations page is read-only.');
-    const given = { ...bodyOf(request, change.checks), by: authorOf(request, author) };
+    const given: Given = {
+      ...bodyOf(request, change.checks),
+      /** Read only for what names its author. */
+      get by() {
+        return authorOf(request, author);
+      },
+    };
     /** A subject is logged by its id, since a log holds no subjects. */
     const log = (end: string) => {
       const done = `${change.done} the subject with the id ${given.subject} of rule "${escaped(given.rule)}"`;
