@@ -8,8 +8,7 @@ const NOW = 1_764_201_600_123_456;
 describe('the reply of decide.lua', () => {
   it('has the numbers that were packed, to the microsecond', () => {
     const numbers = [NOW, 99, 0, Number.MAX_SAFE_INTEGER];
-    const packed = Buffer.alloc(8 * numbers.length);
-    for (const [at, number] of numbers.entries()) packed.writeDoubleLE(number, 8 * at);
+    const packed = pack(numbers);
     expect(failureIn(packed)).toBeUndefined();
     expect(new ReplyReader(packed, [REQUEST]).next(REQUEST)).toMatchObject([
       { allowed: true, remaining: 99, resetAfter: Number.MAX_SAFE_INTEGER, now: NOW },
@@ -28,7 +27,27 @@ describe('the reply of decide.lua', () => {
     expect(() => new ReplyReader(Buffer.alloc(8), [REQUEST]).next(REQUEST)).toThrow('too short');
   });
 
-  it.each([Buffer.from('OK'), null, Buffer.from('nine char')])('is not %p', (reply) => {
+  it.each([
+    Buffer.from('OK'),
+    null,
+    Buffer.from('nine char'),
+    Buffer.from('a text of 32 bytes from a proxy.'),
+    Buffer.alloc(0),
+    pack([NOW, 99, 0]),
+  ])('is not %p', (reply) => {
     expect(failureIn(reply)?.message).toMatch(/^something unexpected/);
+    expect(() => new ReplyReader(reply, [REQUEST]).next(REQUEST)).toThrow('too short');
+  });
+
+  it.each([
+    ['without the wait', [NOW, 99]],
+    ['with a list as the wait', [NOW, 99, [], 0]],
+    ['with a fraction', pack([NOW, 99, 0.5, 0])],
+  ])('fails a request %s', (_title, reply) => {
+    expect(() => new ReplyReader(reply, [REQUEST]).next(REQUEST)).toThrow('no integers');
   });
 });
+
+function pack(numbers: readonly number[]): Buffer {
+  return Buffer.from(Float64Array.from(numbers).buffer);
+}

@@ -33,8 +33,10 @@ export function failureIn(reply: unknown): Error | undefined {
   return replyError(isText ? String(failed) : `a list with something unexpected (${typeof failed})`);
 }
 
-function isPacked(reply: unknown): boolean {
-  return Buffer.isBuffer(reply) && reply.length % DOUBLE === 0;
+/** Whether a reply has the instant and three numbers for each hit. Read as a double, a text is no integer. */
+function isPacked(reply: unknown): reply is Buffer {
+  const isWhole = Buffer.isBuffer(reply) && reply.length % (FIELDS * DOUBLE) === DOUBLE;
+  return isWhole && Number.isSafeInteger(reply.readDoubleLE());
 }
 
 /** Whether a part of a reply is the list of names that a heartbeat returns. */
@@ -92,13 +94,14 @@ export class ReplyReader {
 
   /** @param requests all requests of the call */
   constructor(
-    reply: DecideReply,
+    reply: unknown,
     private readonly requests: readonly ReadRequest[],
   ) {
-    this.values = Buffer.isBuffer(reply) ? unpacked(reply) : reply;
+    const list = Array.isArray(reply) ? (reply as readonly (number | Buffer)[]) : [];
+    this.values = isPacked(reply) ? unpacked(reply) : list;
   }
 
-  /** @throws Error the error of the request, if it failed */
+  /** @throws Error the error of the request, if it failed, or if the reply is not one of this package */
   next({ hits }: ReadRequest): HitResult[] {
     const { values, at } = this;
     this.at += FIELDS * hits.length;
@@ -148,6 +151,9 @@ export class ReplyReader {
     const remaining = values[at]!;
     const wait = values[at + 1]!;
     const resetAfter = values[at + 2]!;
+    const { isSafeInteger } = Number;
+    if (!isSafeInteger(remaining) || !isSafeInteger(wait) || !isSafeInteger(resetAfter))
+      throw replyError('numbers that are missing, or no integers');
     if (wait >= 0) return new ReadResult(true, remaining, 0, resetAfter, wait, now);
     const retryAfter = wait === NEVER ? null : -2 - wait;
     if (remaining >= 0) return new ReadResult(false, remaining, retryAfter, resetAfter, 0, now);
