@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { types } from 'node:util';
 import type { CallHandler, Type } from '@nestjs/common';
 import type { Observable } from 'rxjs';
+import { promised } from '../contracts/thenable.js';
 import { hungUp } from '../nest/request/exchange.js';
 import { describeAs, type Method } from '../nest/limited-method.js';
 
@@ -25,7 +25,7 @@ export function runHandler(next: CallHandler, run: HandlerRun): Observable<unkno
 /** Calls back when a run has ended whose values have ended, or are not read any more. */
 export function afterRun(run: HandlerRun, ended: () => void): void {
   run.hasEnded = true;
-  if (types.isPromise(run.result)) run.result.then(ended, ended);
+  if (run.result instanceof Promise) run.result.then(ended, ended);
   else ended();
 }
 
@@ -46,7 +46,7 @@ export function noteResults({ prototype }: Type, name: string): Method {
     if (!run || run.isCalled) return method.apply(this, args);
     if (run.hasEnded) throw hungUp(); // Its client has left while pipes ran, and its permit was released.
     run.isCalled = true;
-    return (run.result = method.apply(this, args));
+    return (run.result = promised(method.apply(this, args))); // A query that is awaited twice runs twice.
   };
   describeAs(noted, method);
   noting.add(noted);

@@ -68,6 +68,13 @@ class Room {
     return { event: 'done', data: 'slow' };
   }
 
+  /** Returns a query, as a query builder does: it runs when it is awaited. */
+  @RateLimit({ name: 'query', limit: 1, algorithm: 'concurrency' })
+  @SubscribeMessage('query')
+  query(): PromiseLike<unknown> {
+    return { then: (...done) => this.slow().then(...done) };
+  }
+
   @RateLimit({ name: 'watch', limit: 1, algorithm: 'concurrency', scope: 'shared' })
   @SubscribeMessage('watch')
   watch() {

@@ -48,9 +48,9 @@ const problem = (rule: string) => [
 ];
 
 /** Sends a message to the handler that waits at the gate. Returns whether it was allowed. */
-async function isAllowed(client: GatewayClient): Promise<boolean> {
+async function isAllowed(client: GatewayClient, event = 'slow'): Promise<boolean> {
   const before = client.received.length;
-  client.send('slow');
+  client.send(event);
   await until(() => room.gate.inside === 1 || client.received.length > before, 'the next message');
   return room.gate.inside === 1;
 }
@@ -109,20 +109,26 @@ describe.each(SETUPS)('limits in gateways: $adapter on $framework', ({ adapter, 
     await until(() => isAllowed(client), 'the permit');
   });
 
-  it('a permit is held until the handler has ended, although its client has disconnected', async () => {
-    const { from } = await startRoom();
-    const client = await from(ADA);
-    for (let nth = 0; nth < 3; nth++) {
-      const gone = await from(ADA);
-      gone.send('slow');
-      await until(() => room.gate.inside === 1, 'the first message');
-      gone.close();
-      expect(await reply(client, 'slow')).toEqual(problem('slow'));
-    }
-    room.gate.open();
-    await until(() => isAllowed(client), 'the permit');
-    expect(room.gate.most).toBe(1);
-  });
+  it.each([
+    ['a promise', 'slow'],
+    ['a query', 'query'],
+  ])(
+    'a permit is held until a handler that returns %s has ended, although its client has disconnected',
+    async (_result, event) => {
+      const { from } = await startRoom();
+      const client = await from(ADA);
+      for (let nth = 0; nth < 3; nth++) {
+        const gone = await from(ADA);
+        gone.send(event);
+        await until(() => room.gate.inside === 1, 'the first message');
+        gone.close();
+        expect(await reply(client, event)).toEqual(problem(event));
+      }
+      room.gate.open();
+      await until(() => isAllowed(client, event), 'the permit');
+      expect(room.gate.most).toBe(1);
+    },
+  );
 
   it('a permit is released when a client disconnects before a handler starts, which then does not run', async () => {
     const { from } = await startRoom();
