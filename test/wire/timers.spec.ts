@@ -1,6 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
+import { Redis } from 'ioredis-5';
 import { RateLimiter } from '../../lib/limiter.js';
 import { RedisStore } from '../../lib/redis.js';
+import { connect } from '../../lib/stores/redis/link/connection.js';
+import { startProxy } from '../support/redis/proxy.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
 
 const RULE = { window: '1h', limit: 1000, algorithm: 'gcra' } as const;
@@ -23,4 +27,24 @@ it('a decision starts no timer of its own, neither here nor in ioredis', async (
   started.mockRestore();
   await limiter.close();
   await store.close();
+});
+
+it('the timer of a handshake that was cut does not end the next connection with ioredis 5', async () => {
+  const proxy = await startProxy(server);
+  proxy.each((connection) => {
+    connection.lose();
+    setTimeout(() => connection.reset(), 50);
+  });
+  const own = new Redis(proxy.url, { lazyConnect: true });
+  const client = connect(own, { timeout: 50, connectTimeout: 1000, socketTimeout: 1000 });
+  client.on('error', () => undefined);
+  await new Promise((resolve) => client.once('close', () => resolve(undefined)));
+  proxy.each(() => undefined);
+  await new Promise((resolve) => client.once('ready', () => resolve(undefined)));
+  const closed = jest.fn();
+  client.on('close', closed);
+  await sleep(1200);
+  expect(closed).not.toHaveBeenCalled();
+  client.disconnect();
+  await proxy.close();
 });

@@ -28,7 +28,7 @@ export type StoreClient = Omit<Redis, 'isCluster' | 'options' | 'stream'> & {
  */
 export function connect(redis: RedisConnection, bounds: Bounds): StoreClient {
   const client = opened(redis, bounds) as StoreClient;
-  forEachNode(client, readyWithoutInfo);
+  forEachNode(client, prepare);
   return client;
 }
 
@@ -43,6 +43,18 @@ function opened(redis: RedisConnection, bounds: Bounds): unknown {
     readonly startupNodes?: readonly unknown[];
   };
   return duplicate(boundedNodes(startupNodes, bounded), boundedCluster(bounded, options.redisOptions));
+}
+
+function prepare(client: StoreClient): void {
+  readyWithoutInfo(client);
+  client.on('close', () => clearTimer(client));
+}
+
+/** Stops the timer of `socketTimeout`: that of ioredis 5 outlives its connection, and would end the next one. */
+function clearTimer(client: object): void {
+  const timed = client as { socketTimeoutTimer?: NodeJS.Timeout | undefined };
+  clearTimeout(timed.socketTimeoutTimer);
+  timed.socketTimeoutTimer = undefined;
 }
 
 /** Calls back with a client, or with each node of a Cluster when ioredis discovers it. */
