@@ -73,8 +73,12 @@ function ruleOf(rule: string | RouteRule, others: readonly unknown[]): object {
   if (parseDuration(rule) === undefined) {
     const fix = durationFix(rule);
     const wrong =
-      misused(others, 1, 'the name of a rule and an object of fields', fix && `for a window ${fix}`) ??
-      givenTwice(['name'], others[0]);
+      misused(
+        others,
+        1,
+        'the name of a rule and an object of fields, or a window such as "1m" and a limit',
+        fix && `for a window ${fix}`,
+      ) ?? givenTwice(['name'], others[0]);
     return wrong ?? { ...(others[0] as object | undefined), name: rule, [BY_NAME]: true };
   }
   const [limit, algorithm, fields] = others;

@@ -226,6 +226,7 @@ describe('RateLimitModule without forRoot', () => {
 });
 
 describe('a decorator', () => {
+  const NAMED = 'the name of a rule and an object of fields, or a window such as "1m" and a limit';
   const decorate = RateLimit as (...args: readonly unknown[]) => ClassDecorator & MethodDecorator;
   const refusalOf = (...args: readonly unknown[]) => {
     @Controller()
@@ -244,13 +245,11 @@ describe('a decorator', () => {
       [60, 5],
       `got 5 as argument 2; allowed: a rule, or a window with its unit and a limit: @RateLimit('5s', 60) or @RateLimit('60s', 5)`,
     ],
-    [['login', 5], 'got 5 as argument 2; allowed: the name of a rule and an object of fields'],
-    [['login', '1m', 5], 'got 5 as argument 3; allowed: the name of a rule and an object of fields'],
-    [['login', 'gcra'], 'got "gcra" as argument 2; allowed: the name of a rule and an object of fields'],
-    [
-      ['1 minute', 5],
-      'got 5 as argument 2: for a window write "1m"; allowed: the name of a rule and an object of fields',
-    ],
+    [['login', 5], `got 5 as argument 2; allowed: ${NAMED}`],
+    [['login', '1m', 5], `got 5 as argument 3; allowed: ${NAMED}`],
+    [['login', 'gcra'], `got "gcra" as argument 2; allowed: ${NAMED}`],
+    [['0s', 5], `got 5 as argument 2; allowed: ${NAMED}`],
+    [['1 minute', 5], `got 5 as argument 2: for a window write "1m"; allowed: ${NAMED}`],
     [
       ['1m', 5, 'gcra', { by: 'user' }, 5],
       'got 5 as argument 5; allowed: a window, a limit, an algorithm and an object of fields',
