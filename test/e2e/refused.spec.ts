@@ -338,4 +338,18 @@ describe('a proxy', () => {
     expect(await health()).toMatchObject({ degraded: true, reason: expect.stringMatching(reason) });
     expect(logs.ours().length).toBeGreaterThan(0);
   });
+
+  it.each([
+    ['OK', '+OK\r\n'],
+    ['nothing', '$-1\r\n'],
+  ])('a proxy that replies %s to everything resets no counter', async (_title, answer) => {
+    reply = answer;
+    const { port } = server.address() as AddressInfo;
+    const store = await RedisStore.open({ redis: `redis://127.0.0.1:${port}` });
+    const limiter = new RateLimiter({ store });
+    limiter.events.on('storeError', () => undefined);
+    await expect(limiter.reset({ window: '1m', limit: 1 }, 'ann')).rejects.toThrow('something unexpected');
+    await limiter.close();
+    await store.close();
+  });
 });

@@ -138,7 +138,7 @@ export class RedisStore implements BaseStore, SharedStore {
       const keys = [resetKey(key), key, ...(block ? [block.key] : [])];
       const removed = await this.batches.run(this.call('reset', keys, 1));
       this.feed.changed(key, true);
-      return removed !== 0;
+      return (removed as number) > 0;
     });
   }
 

@@ -83,8 +83,11 @@ export class CircuitBreaker implements Caller {
     const { refusal } = this.current.connection;
     if (refusal) throw this.failed(call, refusal);
     const failure = failureIn(reply);
-    if (failure) this.note(call, this.current.faultOf(call.server, failure));
-    else if (circuit.hasFailed) circuit.succeeded();
+    if (failure) {
+      const fault = this.current.faultOf(call.server, failure);
+      this.note(call, fault);
+      if (!Array.isArray(reply)) throw fault; // A list has the results of the other requests.
+    } else if (circuit.hasFailed) circuit.succeeded();
     return reply;
   }
 
