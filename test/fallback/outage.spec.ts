@@ -36,7 +36,8 @@ function processesIn({ answers, before, after }: Outage) {
       reported: (['events', 'metrics'] as const).map((by) => since(was[by], is[by])),
       healthBefore: was.health,
       health: is.health,
-      log: is.log.slice(was.log.length),
+      // Without the loss of data by the restart after an earlier outage, which a heartbeat reports within 5 s.
+      log: is.log.slice(was.log.length).filter((line) => !line.includes('RL_DATA_LOST')),
     };
   });
 }
