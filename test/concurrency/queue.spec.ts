@@ -87,8 +87,9 @@ describe(`${PROCESSES} processes in which ${EACH} holds wait at once for ${LIMIT
   it('ask about twice for each entry: to join, and when it is their turn', () => {
     const asks = crowds.reduce((sum, crowd) => sum + crowd.asks, 0);
     const again = PROCESSES * seconds; // Once a second, the first of each process asks in case a turn was lost.
-    // Each subscription of a process lets all that wait ask once more: the first, and on a busy machine a second one.
-    expect((asks - again) / (PROCESSES * EACH)).toBeLessThanOrEqual(4);
+    // Each subscription of a process lets all that wait ask once more: the first, and on a busy machine further ones. With
+    // polling, it would be hundreds.
+    expect((asks - again) / (PROCESSES * EACH)).toBeLessThanOrEqual(8);
   });
 
   it('leave every permit free and no place behind', async () => {
