@@ -13,7 +13,14 @@ describe('the report of a process', () => {
     expect(readReport(JSON.stringify(report))).toEqual(report);
   });
 
-  it.each(['allowed', 'denied', 'sources', 'servers', 'rules', 'problems'])(
+  it('is read without what an earlier release does not write', () => {
+    const { package: _package, liveRules: _live, problems: _problems, keptMs: _kept, ...earlier } = report;
+    const added = { package: 'another', liveRules: '', problems: [], keptMs: 5000 };
+    expect(readReport(JSON.stringify(earlier))).toEqual({ ...earlier, ...added });
+    expect(readReport(JSON.stringify({ ...report, problems: 7 }))).toBeUndefined();
+  });
+
+  it.each(['allowed', 'denied', 'sources', 'servers', 'rules'])(
     'is skipped if its %s are not a list, whoever has written it',
     (name) => {
       for (const value of [undefined, null, 7, 'text', {}]) {

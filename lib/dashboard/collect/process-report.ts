@@ -27,6 +27,8 @@ const RULE: Checks = {
   ...{ ...COUNTS, routes: listOf(Array.isArray), top: listOf(Array.isArray) },
   ...{ wouldDeny: Number.isFinite, trialDeny: Number.isFinite, rest: Number.isFinite },
 };
+/** What the reports of earlier releases lack, which keep them for 5 s. */
+const EARLIER = { package: 'another', liveRules: '', problems: [], keptMs: 5000 };
 const MOST_PROBLEMS = 10;
 const LONGEST_PROBLEM = 600;
 const MOST_ROUTES = 20;
@@ -96,8 +98,8 @@ export function reportOf(process: ProcessState, collector: Collector) {
  * has. Rules and minutes in another form are left out.
  */
 export function readReport(text: string): ProcessReport | undefined {
-  const read = fieldsIn(text);
-  if (!read || !fits(read, REPORT)) return undefined;
+  const read: Readonly<Record<string, unknown>> = { ...EARLIER, ...fieldsIn(text) };
+  if (!fits(read, REPORT)) return undefined;
   const report = read as unknown as ProcessReport;
   const rules = report.rules.filter((each) => fits({ ...each }, RULE));
   return { ...report, rules, minute: readMinute(report.minute) };
