@@ -5,7 +5,7 @@ import { Keys } from '../../lib/rules/keys.js';
 import type { AnyRule } from '../../lib/rules/rule.js';
 import type { DecideOptions, Hit, Store, Result } from '../../lib/store.js';
 import { Call } from '../../lib/stores/redis/wire/call.js';
-import { ReplyReader, type DecideReply } from '../../lib/stores/redis/wire/reply.js';
+import { ReplyReader } from '../../lib/stores/redis/wire/reply.js';
 import { assembleScript } from '../../lib/stores/redis/wire/script.js';
 
 /** Hits that are decided all or nothing. */
@@ -56,7 +56,7 @@ export async function decideTogether(
   call.addRequests(requests);
   const script = assembleScript(call.main, call.algorithms);
   const reply = await redis.callBuffer('EVAL', script, call.keys.length, ...call.keys, ...call.argv);
-  const reader = new ReplyReader(reply as DecideReply, requests);
+  const reader = new ReplyReader(reply, requests);
   return requests.map((request) => reader.next(request).map(resultOf));
 }
 

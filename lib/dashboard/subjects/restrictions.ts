@@ -58,7 +58,7 @@ export class Restrictions {
       hitsOfText(rule, given).filter(({ key }) => !rules.has(key) && rules.set(key, rule)),
     );
     const states = await statesOf(this.limits, hits);
-    const listed = await this.blocks.read().catch((error: Error) => error);
+    const listed = await this.blocks.read().catch((error: unknown) => error as Error);
     const notes = new Map((listed instanceof Error ? [] : listed).map((note) => [blockKey(note), note]));
     const problem = listed instanceof Error && { problem: listed.message };
     const restrictions = new Map<string, Restriction>();
