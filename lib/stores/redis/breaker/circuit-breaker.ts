@@ -56,7 +56,26 @@ export class CircuitBreaker implements Caller {
     if (this.isClosed) throw CLOSED;
     this.pending += 1;
     try {
-      return await this.runOpen(call);
+      const { cluster } = this.current;
+      if (cluster) call.server = cluster.of(call.keys[0]!);
+      const { circuit, queue } = this.serverOf(call.server);
+      if (circuit.cause !== undefined) throw circuit.cause as Error;
+      let reply: unknown;
+      try {
+        reply = await queue.run(call);
+      } catch (error) {
+        reply = await this.repeatMoved(queue, call, error);
+      }
+      // Without a ready check, the reply may be from database 0 after a failed SELECT.
+      const { refusal } = this.current.connection;
+      if (refusal) throw this.failed(call, refusal);
+      const failure = failureIn(reply);
+      if (failure) {
+        const fault = this.current.faultOf(call.server, failure);
+        this.note(call, fault);
+        if (!Array.isArray(reply)) throw fault; // A list has the results of the other requests.
+      } else if (circuit.hasFailed) circuit.succeeded();
+      return reply;
     } finally {
       this.pending -= 1;
       if (this.pending === 0) this.drained?.();
@@ -66,29 +85,6 @@ export class CircuitBreaker implements Caller {
   /** Waits until the first connection is established or has failed. */
   async connected(): Promise<void> {
     await this.connecting;
-  }
-
-  private async runOpen(call: Call): Promise<unknown> {
-    const { cluster } = this.current;
-    if (cluster) call.server = cluster.of(call.keys[0]!);
-    const { circuit, queue } = this.serverOf(call.server);
-    if (circuit.cause !== undefined) throw circuit.cause as Error;
-    let reply: unknown;
-    try {
-      reply = await queue.run(call);
-    } catch (error) {
-      reply = await this.repeatMoved(queue, call, error);
-    }
-    // Without a ready check, the reply may be from database 0 after a failed SELECT.
-    const { refusal } = this.current.connection;
-    if (refusal) throw this.failed(call, refusal);
-    const failure = failureIn(reply);
-    if (failure) {
-      const fault = this.current.faultOf(call.server, failure);
-      this.note(call, fault);
-      if (!Array.isArray(reply)) throw fault; // A list has the results of the other requests.
-    } else if (circuit.hasFailed) circuit.succeeded();
-    return reply;
   }
 
   /** Whether the circuit breaker of a server is half open: a probe is running, or more probes have to succeed. */

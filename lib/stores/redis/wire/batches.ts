@@ -13,7 +13,7 @@ import { Call, type CallClock, type Request, type Caller } from './call.js';
 import type { CurrentClient } from '../link/current-client.js';
 import type { Adjuster } from './adjuster.js';
 import { refundLost } from './lost-calls.js';
-import { ReplyReader, type DecideReply } from './reply.js';
+import { ReplyReader } from './reply.js';
 import { undo } from '../../../contracts/undo.js';
 
 /** A request that waits for its results. */
@@ -75,7 +75,7 @@ class Batch {
     for (const { reject } of this.requests) reject(error);
   }
 
-  answer(reply: DecideReply, server: string, current: CurrentClient): void {
+  answer(reply: unknown, server: string, current: CurrentClient): void {
     const reader = new ReplyReader(reply, this.requests);
     for (const request of this.requests) {
       try {
@@ -179,7 +179,7 @@ export class Batches implements Caller {
     } finally {
       this.underWay -= 1;
     }
-    batch.answer(reply as DecideReply, call.server, this.current);
+    batch.answer(reply, call.server, this.current);
   }
 }
 

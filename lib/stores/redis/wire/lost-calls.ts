@@ -2,7 +2,7 @@ import { isDenied, type Adjustment, type DecideOptions, type Hit } from '../../.
 import type { Adjuster } from './adjuster.js';
 import type { Call, Request } from './call.js';
 import { wasNotExecuted } from '../link/deadline.js';
-import { ReplyReader, type DecideReply } from './reply.js';
+import { ReplyReader } from './reply.js';
 
 /**
  * Refunds what a call holds that got no reply in time: concurrency permits and prefetched permits. They are not used,
@@ -16,7 +16,7 @@ export function refundLost({ reply, requests }: Call, adjuster: Adjuster): void 
   if (!reply || !requests.some(holds)) return;
   reply.then(
     // The server has just replied; a failed refund is retried.
-    (late) => adjuster.adjust(heldOf(requests, late as DecideReply)).catch(() => undefined),
+    (late) => adjuster.adjust(heldOf(requests, late)).catch(() => undefined),
     (error: unknown) => {
       if ((error as Error).name === 'ReplyError' || wasNotExecuted(error)) return;
       adjuster.retries.add(heldOf(requests), { isUncertain: true });
@@ -31,8 +31,8 @@ function holds({ hits, options }: Request): boolean {
 }
 
 /** Returns the refunds of what requests hold; without a reply, of what they may hold. */
-function heldOf(requests: readonly Request[], reply?: DecideReply): Adjustment[] {
-  const reader = reply && new ReplyReader(reply, requests);
+function heldOf(requests: readonly Request[], reply?: unknown): Adjustment[] {
+  const reader = reply ? new ReplyReader(reply, requests) : undefined;
   return requests.flatMap((request) => {
     const charged = reader ? chargedIn(request, reader) : request.hits;
     return holds(request) ? charged.flatMap((hit) => refundOf(hit, request.options)) : [];

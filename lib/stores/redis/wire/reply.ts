@@ -1,16 +1,6 @@
 import type { SharePart } from '../../../contracts/algorithm.js';
 import type { Alerts, Hit, HitResult } from '../../../contracts/store.js';
 
-/**
- * The reply of decide.lua: the instant, then three integers per hit; the first value of a failed request is an error.
- * Further values follow, each with the position of its hit: parts of subjects, when the next permit is available, and
- * thresholds that were crossed.
- *
- * If no request has failed, they are doubles in one string: ioredis takes long for a list of integers. See
- * docs/adr/0112-packed-replies.md.
- */
-export type DecideReply = Buffer | readonly (number | Buffer)[];
-
 const DOUBLE = Float64Array.BYTES_PER_ELEMENT;
 
 const FIELDS = 3;
@@ -85,11 +75,17 @@ function unpacked(reply: Buffer): number[] {
   return numbers;
 }
 
-/** Reads the results of requests in the reply of decide.lua, one after the other. */
+/**
+ * Reads the results of requests in the reply of decide.lua, one after the other. It has the instant, then three integers
+ * per hit; the first value of a failed request is an error. Further values follow, each with the position of its hit: parts
+ * of subjects, when the next permit is available, and thresholds that were crossed.
+ *
+ * If no request has failed, they are doubles in one string: ioredis takes long for a list of integers. See
+ * docs/adr/0112-packed-replies.md.
+ */
 export class ReplyReader {
   private at = 1;
   private further: Further | undefined;
-
   private readonly values: readonly (number | Buffer)[];
 
   /** @param requests all requests of the call */
