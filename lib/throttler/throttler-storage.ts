@@ -12,6 +12,7 @@ import { ThrottlerRuleCache, THROTTLER_ALGORITHMS, type ThrottlerAlgorithm } fro
 import { LIMITER_OPTIONS } from '../limiter/rate-limiter.options.js';
 import { oneOf } from '../rules/rule-fields.js';
 import type { OnStoreError } from '../rules/rule.js';
+import { MemoryStore } from '../stores/memory/memory.store.js';
 import { REDIS, type RedisConnection } from '../stores/redis/redis-option.js';
 
 /** The options of a `RateLimitThrottlerStorage`. */
@@ -55,6 +56,11 @@ interface RateLimitThrottlerStorageOptions {
    * @default 50
    */
   readonly timeout?: number | undefined;
+  /**
+   * Maximum number of keys in the memory of each process, without `redis` or while it fails: an integer from 1.
+   * @default 100_000
+   */
+  readonly maxKeys?: number | undefined;
 }
 
 /** What a `RateLimitThrottlerStorage` may be given. */
@@ -67,6 +73,7 @@ const THROTTLER_STORAGE_OPTIONS = {
   onStoreError: LIMITER_OPTIONS.onStoreError,
   instances: FROM_ONE,
   timeout: MILLISECONDS,
+  maxKeys: FROM_ONE,
 } satisfies Record<keyof RateLimitThrottlerStorageOptions, OptionCheck>;
 
 /** The result for one request, as `@nestjs/throttler` expects it from its storage. Times are in seconds, rounded up. */
@@ -154,10 +161,11 @@ export class RateLimitThrottlerStorage implements OnApplicationBootstrap, OnAppl
 
   private async load(): ReturnType<typeof this.open> {
     const { prefix = 'throttler:', application = applicationName(), ...others } = this.options;
-    const { onStoreError = 'local', instances = 1 } = others;
+    const { onStoreError = 'local', instances = 1, maxKeys = 100_000 } = others;
     const store = await openStore(others, this.warnings);
     await import('../limiter/every-part.js'); // The constructor of a limiter is synchronous.
-    const limiter = new RateLimiter({ store, prefix, application, onStoreError, instances });
+    const fallback = new MemoryStore({ maxKeys });
+    const limiter = new RateLimiter({ store, prefix, application, onStoreError, instances, fallback });
     warnOfHeartbeats(store.shared, { application, prefix }, this.warnings);
     logStore(store.shared, limiter.events, () => MEANWHILE[onStoreError satisfies Fallback], this.warnings);
     return { store, limiter };

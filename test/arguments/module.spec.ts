@@ -193,8 +193,8 @@ describe('a wrong value of an option stops the application, and the message stat
   it('the message names each rule that is not an object', async () => {
     expect(await problemsOf(root({ rules: { login: undefined, mail: 5, ok: ONE } }))).toBe(
       configMessage(
-        'rules.login: got undefined; allowed: an object with fields of a rule',
-        'rules.mail: got 5; allowed: an object with fields of a rule',
+        'rules.login: got undefined; allowed: an object with fields of a rule, such as { login: { limit: 5 } }',
+        'rules.mail: got 5; allowed: an object with fields of a rule, such as { login: { limit: 5 } }',
       ),
     );
   });

@@ -54,7 +54,9 @@ describe('a variable that sets a limit', () => {
   it('the environment in the place of overrides stops the application, and the error has none of its values', async () => {
     const metadata = await configuredBy({}, () => ({ API_KEY: 'sk-1234' }) as never);
     expect(await refusalToStart(metadata)).toBe(
-      configMessage('overrides.API_KEY: got a text; allowed: an object with fields of a rule'),
+      configMessage(
+        'overrides.API_KEY: got a text; allowed: an object with fields of a rule, such as { login: { limit: 5 } }',
+      ),
     );
   });
 

@@ -193,7 +193,9 @@ describe('a wrong override stops the app with one message that', () => {
   it('names the rule that has a bare value in the place of fields', async () => {
     const metadata = await fromFile({ login: 10 });
     expect(await refusalToStart(metadata)).toBe(
-      configMessage('overrides.login: got 10; allowed: an object with fields of a rule'),
+      configMessage(
+        'overrides.login: got 10; allowed: an object with fields of a rule, such as { login: { limit: 5 } }',
+      ),
     );
   });
 });

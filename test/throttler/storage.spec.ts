@@ -134,6 +134,17 @@ describe('RateLimitThrottlerStorage', () => {
     );
   });
 
+  it('reports that its memory is full at maxKeys', async () => {
+    const logs = new LogLines();
+    Logger.overrideLogger(logs);
+    const storage = new RateLimitThrottlerStorage({ algorithm: 'gcra', maxKeys: 2 });
+    for (const key of ['ann', 'bob', 'eve']) await storage.increment(key, 60_000, 5, 0, 'default');
+    const message = expect.stringMatching(/maxKeys \(2\) .+ Raise maxKeys, .+RL_MEMORY_FULL/);
+    expect(logs.ours()).toContainEqual({ level: 'warn', message });
+    Logger.overrideLogger(new Logger());
+    await storage.onApplicationShutdown();
+  });
+
   it('reports a Redis that was down before it started with a store that others use', async () => {
     const server = await startRedisServer();
     const store = await RedisStore.open({ redis: server.url });

@@ -62,8 +62,10 @@ type Methods = Readonly<Record<string, unknown>>;
 
 const RULE: OptionCheck = { allowed: 'an object with fields of a rule', accepts: isFields };
 
+const A_RULE = 'such as { login: { limit: 5 } }';
+
 const RULES: OptionCheck = {
-  allowed: 'an object of rules by their names, such as { login: { limit: 5 } }',
+  allowed: `an object of rules by their names, ${A_RULE}`,
   accepts: (value) => isFields(value) && Object.values(value).every(isFields),
   problems: (value, path) => {
     if (!isFields(value)) return [rejection(path, value, RULES)];
@@ -71,7 +73,7 @@ const RULES: OptionCheck = {
     // Without a text: it may be a variable of the environment.
     return wrong.map(
       ([name, rule]) =>
-        `${path}.${name}: got ${typeof rule === 'string' ? 'a text' : shown(rule)}; allowed: ${RULE.allowed}`,
+        `${path}.${name}: got ${typeof rule === 'string' ? 'a text' : shown(rule)}; allowed: ${RULE.allowed}, ${A_RULE}`,
     );
   },
 };

@@ -100,7 +100,8 @@ function exceptionFields(rule: RuleFields, exception: unknown, path: string): Ru
     const { prefetch: _prefetch, trial: _trial, window, ...others } = rule;
     return { ...others, limit: 0, window: typeof window === 'function' ? '1m' : window, cost: 1 };
   }
-  if (!isFields(exception)) rejectValue(path, exception, 'fields of the rule, "allow" or "deny"');
+  if (!isFields(exception) || Object.keys(exception).length === 0)
+    rejectValue(path, exception, 'fields of the rule, "allow" or "deny"');
   if (rule['share'] !== undefined) {
     const fix = 'for a rule with share: "allow" or "deny"; give the subject a weight in share';
     rejectValue(path, exception, fix);

@@ -33,6 +33,7 @@ describe('the reply of decide.lua', () => {
     Buffer.from('nine char'),
     Buffer.from('a text of 32 bytes from a proxy.'),
     Buffer.alloc(0),
+    Buffer.alloc(32),
     pack([NOW, 99, 0]),
   ])('is not %p', (reply) => {
     expect(failureIn(reply)?.message).toMatch(/^something unexpected/);

@@ -23,10 +23,11 @@ export function failureIn(reply: unknown): Error | undefined {
   return replyError(isText ? String(failed) : `a list with something unexpected (${typeof failed})`);
 }
 
-/** Whether a reply has the instant and three numbers for each hit. Read as a double, a text is no integer. */
+/** Whether a reply has the instant and three numbers for each hit. Read as a double, a text is no positive integer. */
 function isPacked(reply: unknown): reply is Buffer {
-  const isWhole = Buffer.isBuffer(reply) && reply.length % (FIELDS * DOUBLE) === DOUBLE;
-  return isWhole && Number.isSafeInteger(reply.readDoubleLE());
+  if (!Buffer.isBuffer(reply) || reply.length % (FIELDS * DOUBLE) !== DOUBLE) return false;
+  const now = reply.readDoubleLE();
+  return now > 0 && Number.isSafeInteger(now);
 }
 
 /** Whether a part of a reply is the list of names that a heartbeat returns. */
