@@ -255,6 +255,37 @@ describe.each(FRAMEWORKS)('an application on %s is warned once', (framework) => 
     expect(linesWith(app, 'RL_USER_NEVER_SEEN')).toHaveLength(1);
   });
 
+  it.each([
+    ['a function', by(({ headers }) => headers['x-tenant'])],
+    ['an asynchronous function', by(async ({ headers }) => headers['x-tenant'])],
+    ['a list with a function', ['ip', by(({ headers }) => headers['x-tenant'])]],
+  ] as [string, NonNullable<RouteRule['by']>][])(
+    'a warning reports %s that finds no subject of the first 1,000 requests',
+    async (_title, tenant) => {
+      const app = await start([{ name: 'one', by: tenant }], { framework });
+      for (let nth = 1; nth < 1000; nth += 1) await app.get('/');
+      expect(codesOf(app)).toEqual([]);
+      await app.get('/');
+      expect(linesWith(app, 'RL_SUBJECT_NEVER_FOUND')).toEqual([
+        { level: 'warn', message: expect.stringContaining('Such a request counts by its IP.') },
+      ]);
+    },
+  );
+
+  it('no warning is logged about a function that found one subject under another rule', async () => {
+    const tenant = by(({ headers }) => headers['x-tenant']);
+    const app = await start(
+      [
+        { name: 'one', by: tenant },
+        { name: 'two', by: tenant },
+      ],
+      { framework },
+    );
+    await app.get('/', { 'x-tenant': 'acme' });
+    for (let nth = 1; nth <= 1000; nth += 1) await app.get('/');
+    expect(codesOf(app)).toEqual([]);
+  });
+
   it('no warning is logged about a header that occurred once', async () => {
     const app = await start([{}, { name: 'tenant', by: 'x-tenant' }], { framework, trustProxy: 'loopback' });
     await app.get('/', { ...forwarded, 'x-tenant': 'acme' });

@@ -3,6 +3,7 @@ import { canonicalIp } from '../../http/client-ip.js';
 import type { HttpRequest } from '../../http/subject.js';
 import type { Exchange } from '../request/exchange.js';
 import type { Check, RouteLimit } from '../request/route-limit.js';
+import type { FoundSubject } from '../request/subject-of.js';
 import { hasUser, UserReads } from '../request/user-reads.js';
 import type { Warnings } from '../warnings.js';
 
@@ -125,11 +126,49 @@ class UserCheck implements Check {
   }
 }
 
+/** After this many requests without a subject, the check assumes that the function never finds one. */
+const WITHOUT_SUBJECT = 1000;
+
+/** Detects that a function in `by` never returns a subject. */
+class FunctionCheck {
+  private isDecided = false;
+  private without = 0;
+
+  constructor(private readonly warnings: Warnings) {}
+
+  /** Sees the subjects of a rule until one is found. */
+  watch(limit: RouteLimit): void {
+    const { subjectOf } = limit;
+    const see = (found: FoundSubject): FoundSubject => {
+      this.isDecided ||= found !== undefined || this.seeNone(limit);
+      if (this.isDecided) limit.subjectOf = subjectOf;
+      return found;
+    };
+    limit.subjectOf = (request, exchange) => {
+      const found = subjectOf(request, exchange);
+      return found instanceof Promise ? found.then(see) : see(found);
+    };
+  }
+
+  private seeNone({ name, path, outcomeOfMissing }: RouteLimit): boolean {
+    this.without += 1;
+    if (this.without < WITHOUT_SUBJECT) return false;
+    this.warnings.warn(
+      'RL_SUBJECT_NEVER_FOUND',
+      `${path} counts by a function, and it returned nothing for ${WITHOUT_SUBJECT} requests. Such a request ` +
+        `${outcomeOfMissing}. Correct the function in \`by\`.`,
+      name,
+    );
+    return true;
+  }
+}
+
 /** Checks requests for signs that the user or the header that rules count by is not the intended one. */
 export class IdentityChecks {
   private readonly user: UserCheck;
-  /** By function in `by`: shared by all rules and routes, since one request with a user is enough. */
+  /** By function in `by`: shared by all rules and routes, since one request with a user, or a subject, is enough. */
   private readonly functions = new Map<unknown, UserCheck>();
+  private readonly found = new Map<unknown, FunctionCheck>();
   private readonly headers = new Map<string, HeaderCheck>();
 
   constructor(private readonly warnings: Warnings) {
@@ -149,6 +188,8 @@ export class IdentityChecks {
         checks.add(entryOf(this.functions, reader, () => new UserCheck(warnings, reader)));
       }
     }
+    if (parts.functions.length > 0 && warnings.isPending('RL_SUBJECT_NEVER_FOUND', name))
+      entryOf(this.found, parts.functions[0], () => new FunctionCheck(warnings)).watch(limit);
     for (const header of [...parts.headers, ...parts.addressHeaders]) {
       const codes = ['RL_HEADER_NEVER_SEEN', 'RL_HEADER_IS_ADDRESS'] as const;
       if (!codes.some((code) => warnings.isPending(code, header))) continue;

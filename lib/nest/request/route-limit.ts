@@ -72,7 +72,8 @@ export class RouteLimit {
   readonly checks = new Set<Check>();
   /** Checks requests without the subject; absent if there is nothing to check. */
   checkMissing: ((request: HttpRequest) => void) | undefined;
-  private readonly subjectOf: SubjectOf;
+  /** Returns the subject of a request. A check may replace it for a while. */
+  subjectOf: SubjectOf;
   readonly isAllowed: ((request: HttpRequest) => boolean) | undefined;
   private conditions: Conditions | undefined;
 
