@@ -6,6 +6,7 @@ import { RedisRuleSource } from '../../lib/redis.js';
 import { closeApps, startApp } from '../support/nest-app.js';
 import { startCluster } from '../support/redis/cluster.js';
 import { startRedisServer } from '../support/redis/redis-server.mjs';
+import { until } from '../support/redis/until.mjs';
 
 @Controller()
 class Routes {
@@ -52,11 +53,12 @@ describe('a Redis that hides INFO', () => {
         expect(await service.consume('default', '192.0.2.1')).toMatchObject({ allowed });
       }
       expect(new Set(sources)).toEqual(new Set(['redis']));
-      expect((await app.get(RateLimitHealth).isHealthy()).rateLimit).toMatchObject({
-        degraded: false,
-        warnings: [],
-      });
-      expect(logs.ours().filter(({ level }) => level !== 'log')).toEqual([]);
+      const health = async () => (await app.get(RateLimitHealth).isHealthy()).rateLimit;
+      await until(async () => (await health()).warnings.length === 0, 'the first reading of the live rules');
+      expect(await health()).toMatchObject({ degraded: false, warnings: [] });
+      // A busy machine reads the live rules late.
+      const isOfStore = ({ message }: { message: string }) => !message.includes('RL_LIVE_RULES_UNREAD');
+      expect(logs.ours().filter((line) => line.level !== 'log' && isOfStore(line))).toEqual([]);
       await service.rules.set('default', { limit: 6 }, { by: 'ops' });
       expect(await service.consume('default', '192.0.2.9')).toMatchObject({ limit: 6 });
       expect(await app.get<Redis>(RATE_LIMIT_REDIS).ping()).toBe('PONG');
