@@ -8,7 +8,7 @@ import { escaped, messageOf } from './shown.js';
  * - `access`: the server rejects the credentials, or permission for a command or a key is missing
  * - `state`: the server is loading, read-only or out of memory
  * - `topology`: the server is a Sentinel, or a node of a Redis Cluster, and the client is not a Cluster
- * - `moving`: the keys of a request are on two servers while their slot moves
+ * - `moving`: the keys of a request are on two servers while their slot moves, or no server has it
  * - `key`: a key holds a value that is not recognised as a state
  * - `other`: any other error, which may concern one key only
  */

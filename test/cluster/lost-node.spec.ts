@@ -1,9 +1,11 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import calculateSlot from 'cluster-key-slot';
 import { Cluster } from 'ioredis';
 import type { BreakerEvent, Decision, Rule } from '../../lib/index.js';
 import { RateLimiter } from '../../lib/limiter.js';
 import { RedisStore } from '../../lib/redis.js';
+import { askServer } from '../support/redis/ask-server.js';
 import { startCluster, type RedisCluster } from '../support/redis/cluster.js';
 import type { RedisServer } from '../support/redis/redis-server.mjs';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
@@ -100,6 +102,25 @@ describe('a node of a cluster that is lost', () => {
     for (const at of [0, 2]) expect(remainingOf(await peek(places[at]!))).toEqual([1000]);
     await node.restart();
     await untilClosed();
+  });
+
+  it('a slot that no node serves leaves the other slots of its node to Redis', async () => {
+    await open(10_000);
+    const [, subject] = places[1]!;
+    const slot = calculateSlot(subject);
+    const isOfNode = await cluster.slotsOf(node);
+    const others = Array.from({ length: 100 }, (_, nth) => `t${nth}`);
+    const other = others.find((each) => calculateSlot(each) !== slot && isOfNode(calculateSlot(each)))!;
+    const sourceOf = async (each: string) => (await limiter.consume(rule, each)).source;
+    for (const each of cluster.nodes) await askServer(each, 'CLUSTER', 'DELSLOTS', String(slot));
+    for (let nth = 1; nth <= 5; nth++) {
+      expect(await sourceOf(subject)).toBe('fallback');
+      expect(await sourceOf(other)).toBe('redis');
+    }
+    expect(statesOf()).toEqual([]);
+    await askServer(node, 'CLUSTER', 'ADDSLOTS', String(slot));
+    await until(async () => (await sourceOf(subject)) === 'redis', 'the slot to be served', 20_000);
+    await cluster.untilWhole();
   });
 
   it('a call that a hanging node did not answer is not sent a second time', async () => {

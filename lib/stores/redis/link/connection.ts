@@ -148,6 +148,7 @@ const TIMED_OUT = 'connect ETIMEDOUT';
 
 /** Tracks whether a client is connected, and why not: a command without a connection does not report the reason. */
 export class ConnectionState implements ClientState {
+  readonly isCluster: boolean;
   readonly isTls: boolean;
   wasConnected: boolean;
   /** The error with which the server rejected the connection, until the connection has ended. */
@@ -159,6 +160,7 @@ export class ConnectionState implements ClientState {
 
   constructor(private readonly client: StoreClient) {
     const { tls, redisOptions } = client.options;
+    this.isCluster = Boolean(client.isCluster);
     this.isTls = Boolean(tls ?? redisOptions?.tls);
     this.wasConnected = this.isReady; // A Cluster that a URL led to is connected already.
     client.on('error', (error) => {

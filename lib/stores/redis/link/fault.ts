@@ -40,6 +40,9 @@ const UNKNOWN_COMMAND =
 
 const MOVING = /^(Too many Cluster redirections\b|TRYAGAIN\b)/;
 
+/** The reply to a call for a slot without a server, in a Cluster that serves the others. */
+const UNSERVED = 'CLUSTERDOWN Hash slot not served';
+
 /** Replies without their code, in the order in which they are tried. */
 const TEXTS: readonly (readonly [pattern: RegExp, code: string])[] = [
   [/^ERR (invalid password|AUTH\b|Client sent AUTH)/, 'WRONGPASS'],
@@ -78,6 +81,10 @@ export function faultOf(
   if (!isError(error)) return fault('other', 'ERR', `${redis} failed: ${oneLine(String(error))}`);
   hideArguments(error);
   if (/(^|-)WRONGTYPE/.test(error.message)) return fault('key', 'WRONGTYPE', ofAnotherType(redis, about.key));
+  if (about.clientState?.isCluster && error.message.startsWith(UNSERVED)) {
+    const text = `${redis} belongs to a Cluster in which no server has the slot of a key (CLUSTERDOWN)`;
+    return fault('moving', 'CLUSTERDOWN', text);
+  }
   if (error.name === 'ReplyError') return faultOfReply(error, redis, fault);
   const { lastNodeError } = error as { lastNodeError?: unknown };
   if (isError(lastNodeError)) return faultOf(lastNodeError, server, about);
@@ -196,6 +203,7 @@ function isAboutConnection(error: Error): boolean {
 
 /** The state of a client without a connection. */
 export interface ClientState {
+  readonly isCluster: boolean;
   readonly isTls: boolean;
   /** Whether it was connected before. */
   readonly wasConnected: boolean;
