@@ -1,7 +1,8 @@
-import { afterEach, beforeEach, describe, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Rule } from '../../lib/index.js';
 import { RateLimiter } from '../../lib/limiter.js';
 import { RedisStore } from '../../lib/redis.js';
+import { askServer, untilInSync } from '../support/redis/ask-server.js';
 import { startProxy, type Proxy } from '../support/redis/proxy.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
 import { until } from '../support/redis/until.mjs';
@@ -45,5 +46,44 @@ describe('a network that loses every packet, and heals', () => {
     const healedAt = performance.now();
     await until(async () => (await source()) === 'redis', 'Redis to decide', PATIENCE_MS);
     if (process.env['SHOW']) console.log(`used again after ${Math.round(performance.now() - healedAt)} ms`);
+  }, 60_000);
+});
+
+describe('an address that leads to another master, while the old one becomes its replica', () => {
+  const servers: RedisServer[] = [];
+  let proxy: Proxy;
+  let store: RedisStore;
+  let limiter: RateLimiter;
+
+  afterEach(async () => {
+    await limiter.close();
+    await store.close();
+    await proxy.close();
+    await Promise.all(servers.splice(0).map((server) => server.stop()));
+  });
+
+  const of = ({ host, port }: RedisServer) => [host, String(port)];
+  const source = async () => (await limiter.consume(rule, 'ann')).source;
+
+  it('is connected anew, although the old one keeps its connections', async () => {
+    const old = await startRedisServer();
+    const next = await startRedisServer({ replicaOf: old });
+    servers.push(old, next);
+    await untilInSync(next);
+    proxy = await startProxy(old);
+    store = await RedisStore.open({ redis: proxy.url });
+    limiter = new RateLimiter({ store });
+    await until(async () => (await source()) === 'redis', 'a decision by Redis');
+    await askServer(next, 'REPLICAOF', 'NO', 'ONE');
+    proxy.target = next;
+    await askServer(old, 'REPLICAOF', ...of(next));
+    await until(async () => (await source()) === 'redis', 'the new master to decide', 20_000);
+
+    // A replica to which the address still leads is not connected to in a loop.
+    await askServer(next, 'REPLICAOF', ...of(old));
+    const before = proxy.accepted;
+    const end = performance.now() + 5000;
+    await until(async () => (await source()) === 'fallback' && performance.now() > end, 'five seconds');
+    expect(proxy.accepted - before).toBeLessThanOrEqual(3);
   }, 60_000);
 });

@@ -20,10 +20,11 @@ export class Proxy {
 
   constructor(
     private readonly listener: Server,
-    target: { host: string; port: number },
+    /** Where new connections lead. */
+    public target: { host: string; port: number },
   ) {
     ({ address: this.host, port: this.port } = listener.address() as AddressInfo);
-    listener.on('connection', (client) => this.accept(client, connect(target)));
+    listener.on('connection', (client) => this.accept(client, connect(this.target)));
   }
 
   /** Without the password of the server. */

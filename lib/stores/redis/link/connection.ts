@@ -157,6 +157,8 @@ export class ConnectionState implements ClientState {
   private error: Error | undefined;
   /** Whether `error` already explains the next end of a connection. */
   private isExplained = false;
+  /** When the connection was established or ended, in milliseconds since an arbitrary instant. */
+  private changedAt = 0;
 
   constructor(private readonly client: StoreClient) {
     const { tls, redisOptions } = client.options;
@@ -170,6 +172,7 @@ export class ConnectionState implements ClientState {
     });
     client.on('connect', () => (this.isExplained = false));
     client.on('ready', () => {
+      this.changedAt = performance.now();
       this.error = this.refusal;
       this.wasConnected ||= !this.refusal;
     });
@@ -190,6 +193,17 @@ export class ConnectionState implements ClientState {
     this.isExplained = true;
   }
 
+  /**
+   * Ends a connection to a server that is no longer the master. After a failover, the name or the Sentinels may lead to
+   * another one, while the old one keeps its connections.
+   */
+  leaveReplica(error: Error): void {
+    if (this.isCluster || performance.now() - this.changedAt < LEAVE_AFTER_MS) return;
+    this.changedAt = performance.now();
+    this.gaveUp(error);
+    this.client.disconnect(true);
+  }
+
   /** Returns why a call failed: without a connection, why there is none. */
   reasonOf(error: unknown): unknown {
     if (this.isReady) return error;
@@ -206,6 +220,9 @@ export class ConnectionState implements ClientState {
     this.client.disconnect(true);
   }
 }
+
+/** How long a connection to a server that is no master is used until a new one is made. */
+const LEAVE_AFTER_MS = 2000;
 
 /** Commands without which a connection would use another database or another user. */
 const NEEDED: readonly (string | undefined)[] = ['select', 'auth', 'hello'];

@@ -34,7 +34,8 @@ class ControlConnection {
     } catch (error) {
       if (isError(error)) hideArguments(error);
       if (error instanceof Error && error.message.startsWith('MOVED')) this.isSettled = false;
-      throw current.connection.isReady ? error : current.faultOfCall('', error);
+      const fault = current.faultOfCall('', error);
+      throw current.connection.isReady ? error : fault;
     }
   }
 

@@ -28,6 +28,9 @@ const NODE: ServerRole = { kind: 'node' };
 
 const SERVER: ServerRole = { kind: 'server' };
 
+/** The codes of a server that is a replica, or a master that has lost its replicas. */
+const NOT_MASTER: readonly string[] = ['READONLY', 'MASTERDOWN', 'NOREPLICAS'];
+
 /** Maximum number of keys to try until each server has one. */
 const MOST_TRIALS = 1000;
 
@@ -129,6 +132,7 @@ export class CurrentClient {
     const { client, connection } = this;
     const fault = faultOf(error, server || addressOf(client), { clientState: connection, of: server });
     if (fault.code === 'MOVED') this.isNode = true;
+    if (NOT_MASTER.includes(fault.code)) connection.leaveReplica(fault);
     return fault;
   }
 
