@@ -1,7 +1,13 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { LruEntry, LruMap } from './lru-map.js';
 
-class Item extends LruEntry<Item> {}
+class Item extends LruEntry<Item> {
+  isReleased = false;
+
+  override release(): void {
+    this.isReleased = true;
+  }
+}
 
 describe('LruMap', () => {
   let evicted: string[];
@@ -50,6 +56,28 @@ describe('LruMap', () => {
     map.resize(map.get('a')!, 1);
     add('de', 2);
     expect(held('acde')).toBe('acde');
+  });
+
+  it('finds an entry in the place of its key, and looks the key up again when the map does not hold it', () => {
+    add('a');
+    const place = { key: 'a', entry: undefined };
+    const first = map.find(place);
+    expect([first?.key, place.entry]).toEqual(['a', first]);
+    add('a');
+    expect(map.find(place)).toBe(map.get('a'));
+    expect(map.find({ key: 'b', entry: place.entry })).toBeUndefined();
+    map.delete('a');
+    expect([map.find(place), place.entry]).toEqual([undefined, undefined]);
+  });
+
+  it('releases each entry that it no longer holds', () => {
+    add('abc');
+    const [a, b, c] = Array.from('abc', (key) => map.get(key)!);
+    add('d'); // evicts a
+    map.delete('b');
+    expect([a, b, c].map((each) => each!.isReleased)).toEqual([true, true, false]);
+    map.sweep(() => true);
+    expect(c!.isReleased).toBe(true);
   });
 
   it('replaces an entry by another with the same key, which is no eviction', () => {

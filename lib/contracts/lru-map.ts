@@ -11,6 +11,17 @@ export abstract class LruEntry<Self extends LruEntry<Self>> {
     readonly key: string,
     public size: number,
   ) {}
+
+  /** Called when the map no longer holds the entry: frees what it keeps, since a place may still refer to it. */
+  release(): void {
+    // Nothing that is large.
+  }
+}
+
+/** A key, and the entry in which it was last found: then the map need not look the key up again. */
+export interface Place {
+  readonly key: string;
+  entry?: object | undefined;
 }
 
 /**
@@ -41,6 +52,13 @@ export class LruMap<Entry extends LruEntry<Entry>> {
   /** Returns an entry, which does not count as its use. */
   get(key: string): Entry | undefined {
     return this.entries.get(key);
+  }
+
+  /** Returns the entry of a place, which does not count as its use. */
+  find(place: Place): Entry | undefined {
+    const known = place.entry as Entry | undefined;
+    if (known?.map === this && known.key === place.key) return known;
+    return (place.entry = this.entries.get(place.key));
   }
 
   /** Adds an entry, instead of one with the same key. */
@@ -104,6 +122,7 @@ export class LruMap<Entry extends LruEntry<Entry>> {
     this.entries.delete(entry.key);
     this.unlink(entry);
     entry.map = undefined;
+    entry.release();
     this.totalSize -= entry.size;
   }
 

@@ -17,7 +17,7 @@ export interface Counter {
   readonly block?: Block | undefined;
   /** The thresholds of the rule, if it has any. The store reports each crossing once for all processes. */
   readonly alerts?: Alerts | undefined;
-  /** The entry in which a store in the process last found the state. Only that store reads it, and checks that it holds it. */
+  /** The entry in which a map of the process last found the key. A map checks that it holds it. */
   entry?: object | undefined;
 }
 
@@ -37,7 +37,7 @@ export interface Block {
   readonly key: string;
   /** How long a denial blocks the subject, in microseconds; 0 if only `block()` does. */
   readonly duration: number;
-  /** The entry of the block's state, as that of the counter. */
+  /** As that of the counter. */
   entry?: object | undefined;
 }
 

@@ -5,11 +5,14 @@ import type { Hit, HitResult } from '../../contracts/store.js';
 const HIT_BYTES = 500;
 
 /** What distinguishes hits: a denial keeps nothing else of its request. */
-type DeniedHit = Pick<Hit, 'key' | 'cost' | 'parameters'>;
+interface DeniedHit extends Pick<Hit, 'key' | 'cost' | 'parameters'> {
+  /** The result of the store. */
+  readonly result: HitResult;
+}
 
 /** The cached denial of a request. */
 export class Denial extends LruEntry<Denial> {
-  private readonly hits: readonly DeniedHit[];
+  private hits: readonly DeniedHit[];
   /** The last results. Kept only if the request is repeated before they change, which is rare for most keys. */
   private results: readonly HitResult[] | undefined;
   /** When the first of their values in milliseconds changes, in microseconds after `since`. */
@@ -24,7 +27,7 @@ export class Denial extends LruEntry<Denial> {
   constructor(
     key: string,
     hits: readonly Hit[],
-    private readonly storeResults: readonly HitResult[],
+    results: readonly HitResult[],
     private readonly since: number,
     private readonly until: number,
   ) {
@@ -32,12 +35,25 @@ export class Denial extends LruEntry<Denial> {
       key,
       hits.reduce((bytes, hit) => bytes + HIT_BYTES + hit.key.length, 0),
     );
-    this.hits = hits.map((hit) => ({ key: hit.key, cost: hit.cost, parameters: hit.parameters }));
+    this.hits = hits.map(({ key: own, cost, parameters }, index) => {
+      return { key: own, cost, parameters, result: results[index]! };
+    });
+  }
+
+  override release(): void {
+    this.hits = [];
+    this.results = undefined;
   }
 
   /** Whether a request equals the denied one. */
   isOf(hits: readonly Hit[]): boolean {
-    return hits.length === this.hits.length && hits.every(isSame, this.hits);
+    if (hits.length !== this.hits.length) return false;
+    for (let index = 0; index < hits.length; index += 1) {
+      const { key, cost, parameters } = this.hits[index]!;
+      const hit = hits[index]!;
+      if (hit.key !== key || hit.cost !== cost || hit.parameters !== parameters) return false;
+    }
+    return true;
   }
 
   /** Whether the denial has ended. */
@@ -55,10 +71,10 @@ export class Denial extends LruEntry<Denial> {
   }
 
   private resultsAfter(elapsed: number): readonly HitResult[] {
-    const results = new Array<HitResult>(this.storeResults.length);
+    const results = new Array<HitResult>(this.hits.length);
     this.changesAfter = Infinity;
     for (let index = 0; index < results.length; index += 1) {
-      const { allowed, remaining, retryAfter, resetAfter, delay, part, now } = this.storeResults[index]!;
+      const { allowed, remaining, retryAfter, resetAfter, delay, part, now } = this.hits[index]!.result;
       const changes = Math.min(
         nextMillisecond(retryAfter ?? 0, elapsed),
         nextMillisecond(resetAfter, elapsed),
@@ -86,9 +102,4 @@ export class Denial extends LruEntry<Denial> {
 function nextMillisecond(wait: number, elapsed: number): number {
   const left = wait - elapsed;
   return left > 0 ? wait - (Math.ceil(left / 1000) - 1) * 1000 : Infinity;
-}
-
-function isSame(this: readonly DeniedHit[], hit: Hit, index: number): boolean {
-  const { key, cost, parameters } = this[index]!;
-  return hit.key === key && hit.cost === cost && hit.parameters === parameters;
 }

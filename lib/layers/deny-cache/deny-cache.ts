@@ -82,11 +82,11 @@ export class DenyCache implements Store, Follower {
   /** Returns the cached results of a request; `undefined` if there are none. */
   private find(hits: readonly Hit[]): readonly HitResult[] | undefined {
     if (!this.timer) return undefined; // No denial is cached.
-    for (const { key } of hits) {
-      const denial = this.denials.get(key); // Its use is not noted: the oldest denial is evicted, which is the first to end.
+    for (const hit of hits) {
+      const denial = this.denials.find(hit); // Its use is not noted: the oldest denial is evicted, which is the first to end.
       if (!denial?.isOf(hits)) continue;
       const results = denial.at(this.now());
-      if (!results) this.denials.delete(key);
+      if (!results) this.denials.delete(hit.key);
       return results;
     }
     return undefined;

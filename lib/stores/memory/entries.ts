@@ -1,5 +1,5 @@
 import { setBack, type Clock } from '../../contracts/clock.js';
-import { LruEntry, LruMap } from '../../contracts/lru-map.js';
+import { LruEntry, LruMap, type Place } from '../../contracts/lru-map.js';
 import type { Adjustment } from '../../contracts/store.js';
 import { every, type Timer } from '../../contracts/timer.js';
 
@@ -24,12 +24,10 @@ class Entry extends LruEntry<Entry> {
     this.number = isNumber ? state : NaN;
     this.other = isNumber ? undefined : state;
   }
-}
 
-/** The key of a state, and the entry in which the state was last found: then the map does not look the key up again. */
-export interface StateKey {
-  readonly key: string;
-  entry?: object | undefined;
+  override release(): void {
+    this.state = undefined;
+  }
 }
 
 const SWEEP_EVERY_MS = 1000;
@@ -69,14 +67,14 @@ export class Entries {
     return this.map.count;
   }
 
-  get(stateKey: StateKey): unknown {
-    return this.find(stateKey)?.state;
+  get(place: Place): unknown {
+    return this.find(place)?.state;
   }
 
   /** @param size an integer from 1 */
-  set(stateKey: StateKey, state: unknown, expiresAt: number, size: number): void {
-    const known = this.find(stateKey);
-    const entry = known ?? this.add(stateKey, size);
+  set(place: Place, state: unknown, expiresAt: number, size: number): void {
+    const known = this.find(place);
+    const entry = known ?? this.add(place, size);
     entry.state = state;
     entry.expiresAt = expiresAt;
     if (!known || size === known.size) return;
@@ -86,8 +84,7 @@ export class Entries {
 
   /** Deletes a state. Returns its expiry; `undefined` if there was none. */
   delete(key: string): number | undefined {
-    const entry = this.map.delete(key);
-    return entry && release(entry);
+    return this.map.delete(key)?.expiresAt;
   }
 
   clear(): void {
@@ -98,12 +95,12 @@ export class Entries {
 
   /** An entry of a former map is not held, as its `map` shows. */
   private emptyMap(): LruMap<Entry> {
-    return new LruMap<Entry>(Infinity, this.maxSize, (entry) => this.evicted(release(entry)));
+    return new LruMap<Entry>(Infinity, this.maxSize, ({ expiresAt }) => this.evicted(expiresAt));
   }
 
-  private add(stateKey: StateKey, size: number): Entry {
-    const entry = new Entry(stateKey.key, size);
-    stateKey.entry = entry;
+  private add(place: Place, size: number): Entry {
+    const entry = new Entry(place.key, size);
+    place.entry = entry;
     this.added += size;
     entry.usedAt = this.added;
     this.map.add(entry);
@@ -111,12 +108,9 @@ export class Entries {
     return entry;
   }
 
-  private find(stateKey: StateKey): Entry | undefined {
-    const known = stateKey.entry as Entry | undefined;
-    const isHeld = known?.map === this.map && known.key === stateKey.key;
-    const entry = isHeld ? known : this.map.get(stateKey.key);
+  private find(place: Place): Entry | undefined {
+    const entry = this.map.find(place);
     if (!entry) return undefined;
-    if (entry !== known) stateKey.entry = entry;
     if (this.added - entry.usedAt >= this.staysUsed) {
       this.map.use(entry);
       entry.usedAt = this.added;
@@ -137,16 +131,9 @@ export class Entries {
 
   /** Deletes expired keys, a limited number per run, so that requests do not wait for it. */
   private sweep(): void {
-    for (const entry of this.map.sweep(({ expiresAt }) => this.isGone(expiresAt), SWEPT_AT_ONCE))
-      release(entry);
+    this.map.sweep(({ expiresAt }) => this.isGone(expiresAt), SWEPT_AT_ONCE);
     if (this.count === 0) this.clear();
   }
-}
-
-/** Empties an entry that is no longer in the map, since a state key may refer to it. Returns its expiry. */
-function release(entry: Entry): number {
-  entry.state = undefined;
-  return entry.expiresAt;
 }
 
 /** Milliseconds in which evictions are reported once. */
@@ -220,6 +207,6 @@ export class Resets {
   }
 }
 
-function resetOf(key: string): StateKey {
+function resetOf(key: string): Place {
   return { key: `${key}:reset` };
 }

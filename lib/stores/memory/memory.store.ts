@@ -11,7 +11,8 @@ import {
   type HitResult,
 } from '../../contracts/store.js';
 import type { BaseStore, GrantFollower } from '../../contracts/base-store.js';
-import { Entries, Evictions, Resets, type StateKey } from './entries.js';
+import type { Place } from '../../contracts/lru-map.js';
+import { Entries, Evictions, Resets } from './entries.js';
 import {
   blockedFor,
   nextOf,
@@ -239,7 +240,7 @@ export class MemoryStore implements BaseStore {
       for (const follower of this.grantFollowers) for (const lease of granted) follower.came(lease);
   }
 
-  private blockFor(block: StateKey, duration: number, now: number): void {
+  private blockFor(block: Place, duration: number, now: number): void {
     this.entries.set(block, { until: now + duration, written: now } satisfies BlockState, now + duration, 1);
   }
 }
