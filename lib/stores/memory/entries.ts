@@ -109,7 +109,9 @@ export class Entries {
   }
 
   private find(place: Place): Entry | undefined {
-    const entry = this.map.find(place);
+    const known = place.entry as Entry | undefined;
+    const isHeld = known?.map === this.map && known.key === place.key;
+    const entry = isHeld ? known : this.map.find(place);
     if (!entry) return undefined;
     if (this.added - entry.usedAt >= this.staysUsed) {
       this.map.use(entry);
