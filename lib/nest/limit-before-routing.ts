@@ -6,6 +6,7 @@ import {
   type OnModuleInit,
 } from '@nestjs/common';
 import { ModuleRef, ModulesContainer } from '@nestjs/core';
+import { listOf, readOptions } from '../contracts/options.js';
 import { rejectConfig, rejectValue } from '../contracts/rate-limit-config.error.js';
 import { BeforeRouting } from './request/before-routing.js';
 import type { EarlyRequest, EarlyRequests, Next } from './early-requests.js';
@@ -24,6 +25,8 @@ interface Fastify {
 
 /** Without it, a plugin of Fastify covers its own routes only, which are none. */
 const ON_ROOT = { [Symbol.for('skip-override')]: true };
+
+const PATHS = listOf('normalized paths such as "/health", without a query', isPath);
 
 /** Applies rules of `onDemand` before routing. */
 @Injectable()
@@ -95,16 +98,10 @@ export class RoutingLimiter implements OnModuleInit {
 export function limitBeforeRouting(
   app: INestApplication,
   rule: string,
-  { exclude = [] }: { readonly exclude?: readonly string[] } = {},
+  options?: { readonly exclude?: readonly string[] },
 ): void {
-  const paths: readonly unknown[] = Array.isArray(exclude) ? exclude : [exclude];
-  const wrong = paths.find((path) => !isPath(path));
-  if (wrong !== undefined)
-    rejectValue(
-      'limitBeforeRouting().exclude',
-      wrong,
-      'a list of normalized paths such as "/health", without a query',
-    );
+  if (typeof rule !== 'string') rejectValue('limitBeforeRouting()', rule, 'the name of a rule in `onDemand`');
+  const { exclude = [] } = readOptions('limitBeforeRouting', options, { exclude: PATHS });
   limiterOf(app).limit(app, rule, exclude);
 }
 

@@ -528,6 +528,15 @@ describe('a wrong use of limitBeforeRouting', () => {
     );
   });
 
+  it.each([
+    [{ window: '1m' }, {}, 'got {"window":"1m"}; allowed: the name of a rule in `onDemand`'],
+    ['flood', { excludes: ['/health'] }, 'excludes: no such option: did you mean "exclude"?'],
+    ['flood', { exclude: '/health' }, 'exclude: got "/health"; allowed: a list of normalized paths'],
+  ])('with the arguments %j and %j throws', async (rule, options, message) => {
+    const [app] = await withRules({ flood: FLOOD });
+    expect(() => limitBeforeRouting(app, rule as string, options)).toThrow(message);
+  });
+
   it.each([['health'], ['/health?x'], ['//health'], ['/a/../health'], ['/a#b'], [5]])(
     'with the path %j to exclude throws',
     async (path) => {
