@@ -28,6 +28,11 @@ interface ModuleBuilder {
   compile(...options: never[]): Promise<unknown>;
 }
 
+/** A private field of Nest's builder: the modules, of which there are none before `compile()`. */
+interface Container {
+  readonly container?: { getModules(): { readonly size: number } };
+}
+
 interface CompiledModule {
   get<Provider>(provider: new (...args: never[]) => Provider, options: { strict: boolean }): Provider;
 }
@@ -58,8 +63,15 @@ export class RateLimitTesting {
   /**
    * Replaces the store of the application before `builder.compile()`. The application needs no Redis then, whatever
    * `redis` is.
+   *
+   * @param builder what `Test.createTestingModule()` returns
+   * @throws Error after `builder.compile()`, when the store cannot be replaced
    */
   static install(builder: ModuleBuilder): RateLimitTesting {
+    if ((builder as Container).container?.getModules().size)
+      throw new Error(
+        'RateLimitTesting.install: called after builder.compile(), so it would have no effect; call it before',
+      );
     return new RateLimitTesting(builder);
   }
 

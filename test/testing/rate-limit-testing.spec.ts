@@ -78,6 +78,12 @@ describe('RateLimitTesting', () => {
     await expect(installed.consumed('login', 'me')).rejects.toThrow('call builder.compile() first');
   });
 
+  it('rejects a builder that has been compiled, whose store cannot be replaced', async () => {
+    const builder = Test.createTestingModule({});
+    await builder.compile();
+    expect(() => RateLimitTesting.install(builder)).toThrow('called after builder.compile()');
+  });
+
   it('rejects a duration without a unit in advance()', () => {
     expect(() => limits.advance('60' as '60s')).toThrow(
       /^advance: got "60"; allowed: an integer with a unit/,
