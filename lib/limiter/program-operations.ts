@@ -3,7 +3,7 @@ import { DURATION_ALLOWED, durationFix, parseDuration, type Duration } from '../
 import { AUTHORSHIP, readOptions } from '../contracts/options.js';
 import { ifValid, rejectConfig, rejectValue } from '../contracts/rate-limit-config.error.js';
 import type { Cost, CompiledRule, RuleHit } from '../rules/compiled-rule.js';
-import { checkTogether, RuleCache } from '../rules/rule-cache.js';
+import { checkTogether, readSubject, RuleCache } from '../rules/rule-cache.js';
 import type { AnyRule } from '../rules/rule.js';
 import type { SubjectValue } from '../rules/subject.js';
 import { DecidedHit } from './decision.js';
@@ -173,6 +173,7 @@ export class ProgramOperations {
     areAllMeant: boolean,
   ): Promise<readonly RuleDecision[]> {
     if (!REFUND_OPTIONS.rules.accepts(names)) rejectValue('rules', names, REFUND_OPTIONS.rules.allowed);
+    if (areAllMeant) readSubject(subject);
     const hitsOf = (name: string): readonly RuleHit[] => this.hits('peek', name as never, subject);
     const hits = names.flatMap((name) => (areAllMeant ? (ifValid(() => hitsOf(name)) ?? []) : hitsOf(name)));
     if (hits.length === 0) return [];

@@ -102,7 +102,7 @@ export function checkTogether(hits: readonly RuleHit[]): void {
  *
  * @throws RateLimitConfigError if it is not a subject
  */
-function readSubject(given: SubjectValue): Subject {
+export function readSubject(given: SubjectValue): Subject {
   const subject = given === '' ? undefined : subjectFromProgram(given);
   if (subject !== undefined) return subject;
   rejectValue('subject', given, SUBJECT_ALLOWED);

@@ -116,6 +116,12 @@ it('usage refuses what is no list of names, with the value and what is allowed',
   );
 });
 
+it.each([undefined, null, '', { id: 1 }])('usage of all rules refuses %j as a subject', async (subject) => {
+  await expect(limits.usage(subject as never)).rejects.toThrow(
+    'allowed: a string that is not empty, a number',
+  );
+});
+
 it('unknown rule names of programs are not kept', async () => {
   const { usedByPrograms } = (limits.table as unknown as { declared: { usedByPrograms: Set<string> } })
     .declared;
