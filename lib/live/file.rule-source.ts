@@ -11,6 +11,7 @@ import {
   type SourcedRule,
   type SourcedRules,
 } from '../contracts/rule-source.js';
+import { messageOf } from '../contracts/shown.js';
 
 /** Milliseconds between looks at the file. */
 const LOOK_EVERY_MS = 250;
@@ -42,7 +43,9 @@ export class FileRuleSource implements RuleSource {
 
   async load(): Promise<SourcedRules> {
     const text = await promises.readFile(this.path, 'utf8');
-    const parsed: unknown = YAML.includes(extname(this.path)) ? await parseYaml(text) : JSON.parse(text);
+    const parsed = await this.parse(text).catch((error: unknown) => {
+      throw new Error(`${this.path}: ${messageOf(error)}`, { cause: error });
+    });
     if (!isFields(parsed) || !Object.values(parsed).every(isFields)) {
       throw new Error(`${this.path}: allowed: an object of rules by their names, such as ${EXAMPLE}`);
     }
@@ -55,6 +58,10 @@ export class FileRuleSource implements RuleSource {
     const listener = (): void => changed();
     watchFile(this.path, { interval: LOOK_EVERY_MS, persistent: false }, listener);
     return () => unwatchFile(this.path, listener);
+  }
+
+  private async parse(text: string): Promise<unknown> {
+    return YAML.includes(extname(this.path)) ? parseYaml(text) : JSON.parse(text);
   }
 }
 

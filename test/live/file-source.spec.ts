@@ -81,6 +81,11 @@ describe('live rules in a file', () => {
     },
   );
 
+  it('that cannot be parsed is named in the error', async () => {
+    const path = written('limits.json', '{ "login": ');
+    await expect(new FileRuleSource(path).load()).rejects.toThrow(`${path}: Unexpected end of JSON input`);
+  });
+
   it('must have a name that states its format', () => {
     expect(() => new FileRuleSource('limits.txt')).toThrow(
       /path: got "limits.txt"; allowed: a path that ends/,
