@@ -28,8 +28,9 @@ describe('a denial by a live change that ends', () => {
     }
   });
 
-  it('has no wait if the change has no end', async () => {
+  it('has no wait if the change has no end, also if another one of the rule ends', async () => {
     const { limits, rules } = await start();
+    await rules.set('login', { limit: 3 }, HOUR);
     await rules.setException('login', IP, 'deny', { by: 'ops' });
     expect((await limits.consume('login', IP)).retryAfterMs).toBeNull();
   });

@@ -81,7 +81,10 @@ export class EffectiveRule {
 
   protected keyed(rule: CompiledRule, fields: RuleFields, exception?: HeldRule): KeyedRule {
     const changes = [exception, this.changes?.layer];
-    const until = changes.find((change) => change && change.until < Infinity)?.until;
+    const own = exception?.fields;
+    const setsLimit = own === 'deny' || (typeof own === 'object' && 'limit' in own);
+    const limiting = setsLimit ? [exception] : changes; // The end of the rule's change leaves the exception's limit.
+    const until = limiting.find((change) => change && change.until < Infinity)?.until;
     const counter = changes.find((change) => change?.counter !== undefined)?.counter;
     return this.place.keyed(until === undefined ? rule : { ...rule, until }, fields, counter);
   }
