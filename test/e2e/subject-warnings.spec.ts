@@ -272,6 +272,26 @@ describe.each(FRAMEWORKS)('an application on %s is warned once', (framework) => 
     },
   );
 
+  it('no warning is logged about a function in a list whose other part no request has', async () => {
+    const of = (find: (request: Request) => unknown) => ({
+      by: ['x-tenant', by(find)] as NonNullable<RouteRule['by']>,
+    });
+    const rules = [
+      { name: 'one', ...of(({ ip }) => ip) },
+      { name: 'two', ...of(async ({ ip }) => ip) },
+    ];
+    const app = await start(rules, { framework });
+    for (let nth = 1; nth <= 1000; nth += 1) await app.get('/');
+    expect(codesOf(app)).toEqual(['RL_HEADER_ALONE', 'RL_HEADER_NEVER_SEEN']);
+  });
+
+  it('a warning reports the second function in a list that never returns a subject', async () => {
+    const list = [by(({ ip }) => ip), by(async () => null)] as NonNullable<RouteRule['by']>;
+    const app = await start([{ name: 'one', by: list }], { framework });
+    for (let nth = 1; nth <= 1000; nth += 1) await app.get('/');
+    expect(codesOf(app)).toEqual(['RL_SUBJECT_NEVER_FOUND']);
+  });
+
   it('no warning is logged about a function that found one subject under another rule', async () => {
     const tenant = by(({ headers }) => headers['x-tenant']);
     const app = await start(

@@ -3,8 +3,9 @@ import { canonicalIp } from '../../http/client-ip.js';
 import type { HttpRequest } from '../../http/subject.js';
 import type { Exchange } from '../request/exchange.js';
 import type { Check, RouteLimit } from '../request/route-limit.js';
-import type { FoundSubject } from '../request/subject-of.js';
+import { isMissing, type SubjectOf } from '../request/subject-of.js';
 import { hasUser, UserReads } from '../request/user-reads.js';
+import type { SubjectResolver } from '../rules/route-rule.js';
 import type { Warnings } from '../warnings.js';
 
 /** After this many requests without the header, the check assumes that it is never sent. */
@@ -134,20 +135,28 @@ class FunctionCheck {
   private isDecided = false;
   private without = 0;
 
-  constructor(private readonly warnings: Warnings) {}
+  constructor(
+    private readonly warnings: Warnings,
+    private readonly reader: SubjectResolver,
+  ) {}
 
-  /** Sees the subjects of a rule until one is found. */
+  /** Sees what the function returns for the requests of a rule until it returns a subject. */
   watch(limit: RouteLimit): void {
     const { subjectOf } = limit;
-    const see = (found: FoundSubject): FoundSubject => {
-      this.isDecided ||= found !== undefined || this.seeNone(limit);
-      if (this.isDecided) limit.subjectOf = subjectOf;
+    const see = (value: unknown): void => {
+      this.isDecided ||= !isMissing(value) || this.seeNone(limit);
+    };
+    const watched: SubjectOf = (request, exchange) => {
+      const found = subjectOf(request, exchange);
+      if (!this.isDecided) {
+        const value: unknown = exchange.valueOf(this.reader); // It has been called already.
+        if (value instanceof Promise) value.then(see, () => undefined);
+        else see(value);
+      }
+      if (this.isDecided && limit.subjectOf === watched) limit.subjectOf = subjectOf;
       return found;
     };
-    limit.subjectOf = (request, exchange) => {
-      const found = subjectOf(request, exchange);
-      return found instanceof Promise ? found.then(see) : see(found);
-    };
+    limit.subjectOf = watched;
   }
 
   private seeNone({ name, path, outcomeOfMissing }: RouteLimit): boolean {
@@ -188,8 +197,11 @@ export class IdentityChecks {
         checks.add(entryOf(this.functions, reader, () => new UserCheck(warnings, reader)));
       }
     }
-    if (parts.functions.length > 0 && warnings.isPending('RL_SUBJECT_NEVER_FOUND', name))
-      entryOf(this.found, parts.functions[0], () => new FunctionCheck(warnings)).watch(limit);
+    if (warnings.isPending('RL_SUBJECT_NEVER_FOUND', name)) {
+      for (const reader of parts.functions) {
+        entryOf(this.found, reader, () => new FunctionCheck(warnings, reader)).watch(limit);
+      }
+    }
     for (const header of [...parts.headers, ...parts.addressHeaders]) {
       const codes = ['RL_HEADER_NEVER_SEEN', 'RL_HEADER_IS_ADDRESS'] as const;
       if (!codes.some((code) => warnings.isPending(code, header))) continue;

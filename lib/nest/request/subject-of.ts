@@ -91,8 +91,13 @@ function resolved(resolver: SubjectResolver, report: (value: unknown) => void): 
   };
 }
 
+/** Whether a function in `by` returned no subject. */
+export function isMissing(found: unknown): found is null | undefined | '' {
+  return found === null || found === undefined || found === '';
+}
+
 function partOf(found: Awaited<Found>, report: (value: unknown) => void): Part {
-  if (found === null || found === undefined || found === '') return undefined;
+  if (isMissing(found)) return undefined;
   const text = userSubjectOf(found);
   if (text === undefined) report(found);
   return text === undefined ? UNUSABLE : boundedPart(text);
