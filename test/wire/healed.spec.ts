@@ -86,4 +86,24 @@ describe('an address that leads to another master, while the old one becomes its
     await until(async () => (await source()) === 'fallback' && performance.now() > end, 'five seconds');
     expect(proxy.accepted - before).toBeLessThanOrEqual(3);
   }, 60_000);
+
+  it('is connected anew, although the handshake of the new connection takes four seconds', async () => {
+    const old = await startRedisServer();
+    const next = await startRedisServer();
+    servers.push(old, next);
+    proxy = await startProxy(old);
+    store = await RedisStore.open({ redis: proxy.url, timeout: 1000, connectTimeout: 10_000 });
+    limiter = new RateLimiter({ store });
+    await until(async () => (await source()) === 'redis', 'a decision by Redis');
+    const known = proxy.connections;
+    proxy.target = next;
+    proxy.each((connection) => {
+      if (known.includes(connection)) return;
+      connection.delay(4000);
+      setTimeout(() => connection.delay(0), 1000);
+    });
+    await askServer(old, 'REPLICAOF', ...of(next));
+    await until(async () => (await source()) === 'fallback', 'the old master to be read-only', 20_000);
+    await until(async () => (await source()) === 'redis', 'the new master to decide', 15_000);
+  }, 60_000);
 });

@@ -195,10 +195,11 @@ export class ConnectionState implements ClientState {
 
   /**
    * Ends a connection to a server that is no longer the master. After a failover, the name or the Sentinels may lead to
-   * another one, while the old one keeps its connections.
+   * another one, while the old one keeps its connections. Until the new connection is ready, calls fail with the same
+   * error, which must not end it.
    */
   leaveReplica(error: Error): void {
-    if (this.isCluster || performance.now() - this.changedAt < LEAVE_AFTER_MS) return;
+    if (this.isCluster || !this.isReady || performance.now() - this.changedAt < LEAVE_AFTER_MS) return;
     this.changedAt = performance.now();
     this.gaveUp(error);
     this.client.disconnect(true);
