@@ -145,7 +145,11 @@ export class ChangeFeed {
 
   private watch(client: StoreClient): void {
     this.update();
-    if (!client.isCluster) return;
+    if (!client.isCluster) {
+      // A new connection may lead to another server, whose changes the old subscription does not report.
+      client.on('ready', () => this.subscribers.get('')?.connectAnew());
+      return;
+    }
     for (const event of ['+node', '-node', 'refresh']) client.on(event, () => this.update());
   }
 

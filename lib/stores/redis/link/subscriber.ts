@@ -64,6 +64,11 @@ export class Subscriber {
     this.client.unsubscribe(channel).catch(() => undefined);
   }
 
+  /** Replaces the connection; one that is not ready yet is new anyway. */
+  connectAnew(): void {
+    if (this.client.status === 'ready') this.client.disconnect(true);
+  }
+
   close(): void {
     this.isClosed = true;
     this.pinging.stop();
