@@ -528,7 +528,7 @@ describe('a wrong use of limitBeforeRouting', () => {
     );
   });
 
-  it.each([
+  it.each<[unknown, object, string]>([
     [{ window: '1m' }, {}, 'got {"window":"1m"}; allowed: the name of a rule in `onDemand`'],
     ['flood', { excludes: ['/health'] }, 'excludes: no such option: did you mean "exclude"?'],
     ['flood', { exclude: '/health' }, 'exclude: got "/health"; allowed: a list of normalized paths'],
