@@ -321,11 +321,11 @@ describe.each(SETUPS)('a limit on requests in flight, on $framework with $kind',
 
   it('a request that takes longer than its lease keeps its permit', async () => {
     const time = new VirtualTime();
-    const { get, held, untilHeld, adjusted } = await start({ ...setup, time }, { lease: '300ms' });
+    const { get, held, untilHeld, adjusted } = await start({ ...setup, time }, { lease: '1500ms' });
     const answer = get('/held');
     await until(() => gate.inside === 1, 'the request to be in flight');
     for (let renewal = 1; renewal <= 4; renewal++) {
-      time.advance(200);
+      time.advance(1000);
       const before = (await adjusted('renew')).length;
       await until(async () => (await adjusted('renew')).length > before, 'the lease to be renewed');
       expect(await held()).toBe(1);
