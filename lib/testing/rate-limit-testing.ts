@@ -28,7 +28,7 @@ interface ModuleBuilder {
   compile(...options: never[]): Promise<unknown>;
 }
 
-/** A private field of Nest's builder: the modules, of which there are none before `compile()`. */
+/** A private field of Nest's builder, which has no modules before `compile()`. */
 interface Container {
   readonly container?: { getModules(): { readonly size: number } };
 }

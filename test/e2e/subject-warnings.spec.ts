@@ -262,7 +262,8 @@ describe.each(FRAMEWORKS)('an application on %s is warned once', (framework) => 
   ] as [string, NonNullable<RouteRule['by']>][])(
     'a warning reports %s that finds no subject of the first 1,000 requests',
     async (_title, tenant) => {
-      const app = await start([{ name: 'one', by: tenant }], { framework });
+      const rules = ['one', 'two'].map((name) => ({ name, by: tenant }));
+      const app = await start(rules, { framework });
       for (let nth = 1; nth < 1000; nth += 1) await app.get('/');
       expect(codesOf(app)).toEqual([]);
       await app.get('/');

@@ -134,6 +134,8 @@ const WITHOUT_SUBJECT = 1000;
 class FunctionCheck {
   private isDecided = false;
   private without = 0;
+  /** Requests that were counted under another rule. */
+  private readonly seen = new WeakSet<Exchange>();
 
   constructor(
     private readonly warnings: Warnings,
@@ -148,7 +150,8 @@ class FunctionCheck {
     };
     const watched: SubjectOf = (request, exchange) => {
       const found = subjectOf(request, exchange);
-      if (!this.isDecided) {
+      if (!this.isDecided && !this.seen.has(exchange)) {
+        this.seen.add(exchange);
         const value: unknown = exchange.valueOf(this.reader); // It has been called already.
         if (value instanceof Promise) value.then(see, () => undefined);
         else see(value);
