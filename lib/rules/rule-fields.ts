@@ -10,6 +10,7 @@ import {
   type OptionCheck,
   readFields,
 } from '../contracts/options.js';
+import { entryOf } from '../contracts/entry-of.js';
 import { isFields } from '../contracts/fields.js';
 import { durationFix, parseDuration } from '../contracts/duration.js';
 import { quoted } from '../contracts/rate-limit-config.error.js';
@@ -68,11 +69,18 @@ export function algorithmOf(name: unknown = DEFAULT_ALGORITHM): AnyDefinition {
   return knownAlgorithm(name as string)!;
 }
 
+type Checks = Readonly<Record<string, OptionCheck>>;
+
+/** The checks of all fields of a rule: by the checks of those besides the options of the algorithm, and the algorithm. */
+const allChecks = new WeakMap<Checks, Map<AnyDefinition, Checks>>();
+
 /** Returns the checks of all fields of a rule with this algorithm. */
-export function fieldsOf(
-  definition: AnyDefinition,
-  fields: Readonly<Record<string, OptionCheck>> = RULE_FIELDS,
-): Readonly<Record<string, OptionCheck>> {
+export function fieldsOf(definition: AnyDefinition, fields: Checks = RULE_FIELDS): Checks {
+  const ofAlgorithms = entryOf(allChecks, fields, () => new Map<AnyDefinition, Checks>());
+  return entryOf(ofAlgorithms, definition, () => withOptions(definition, fields));
+}
+
+function withOptions(definition: AnyDefinition, fields: Checks): Checks {
   const all = { ...fields, ...definition.options } as Record<string, OptionCheck>;
   if (definition.leases) {
     const own = Object.entries(all).filter(([field]) => !NOT_OF_LEASES.includes(field as NotOfLeases));
@@ -92,10 +100,7 @@ function orOfTheCalendar({ allowed, accepts, ...check }: OptionCheck): OptionChe
 }
 
 /** Returns the checks of all fields of a rule; if its algorithm is unknown, of the fields that every rule has. */
-export function checksOf(
-  algorithm: unknown,
-  fields: Readonly<Record<string, OptionCheck>> = RULE_FIELDS,
-): Readonly<Record<string, OptionCheck>> {
+export function checksOf(algorithm: unknown, fields: Checks = RULE_FIELDS): Checks {
   const definition = definitionOf(algorithm);
   return definition ? fieldsOf(definition, fields) : fields;
 }
@@ -110,7 +115,7 @@ export function missingFields(
   path: string,
   rule: Readonly<Record<string, unknown>>,
   definition: AnyDefinition,
-  fields: Readonly<Record<string, OptionCheck>>,
+  fields: Checks,
 ): string[] {
   return (definition.leases ? ['limit'] : ['limit', 'window'])
     .filter((field) => rule[field] === undefined)
@@ -127,7 +132,7 @@ export function missingFields(
 export function fieldProblems(
   pathOf: (field: string) => string,
   rule: Readonly<Record<string, unknown>>,
-  fields: Readonly<Record<string, OptionCheck>> = RULE_FIELDS,
+  fields: Checks = RULE_FIELDS,
   algorithm: unknown = rule['algorithm'],
 ): string[] {
   const definition = definitionOf(algorithm);

@@ -15,19 +15,18 @@ const NO_HANDLER =
 const FIELD_METADATA = ['graphql:resolve_property', 'graphql:resolve_reference'];
 
 export function handlerKind(type: Type, name: string, isController: boolean): HandlerKind {
-  const method = (type.prototype as Record<string, object>)[name]!;
-  if (Reflect.hasMetadata('microservices:pattern', method)) return 'pattern';
-  if (isController && Reflect.hasMetadata('path', method)) return 'http';
+  const { prototype } = type as { prototype: Record<string, object> };
+  const own = Reflect.getOwnMetadataKeys(prototype[name]!) as unknown[];
+  const keys = [...own, ...(Reflect.getMetadataKeys(prototype, name) as unknown[])];
+  if (keys.length === 0 && name !== 'handleConnection') return 'none';
+  if (own.includes('microservices:pattern')) return 'pattern';
+  if (isController && own.includes('path')) return 'http';
   if (Reflect.hasMetadata('websockets:is_gateway', type)) {
-    if (Reflect.hasMetadata('websockets:message_mapping', method)) return 'gateway';
+    if (own.includes('websockets:message_mapping')) return 'gateway';
     return name === 'handleConnection' ? 'connection' : 'none';
   }
-  if (FIELD_METADATA.some((key) => Reflect.hasMetadata(key, method))) return 'field';
-  if (Reflect.hasMetadata('graphql:resolver_type', method)) return 'graphql';
-  const keys = [
-    ...(Reflect.getMetadataKeys(method) as unknown[]),
-    ...(Reflect.getMetadataKeys(type.prototype as object, name) as unknown[]),
-  ];
+  if (FIELD_METADATA.some((key) => own.includes(key))) return 'field';
+  if (own.includes('graphql:resolver_type')) return 'graphql';
   return keys.some((key) => typeof key === 'string' && !NO_HANDLER.test(key)) ? 'unknown' : 'none';
 }
 
