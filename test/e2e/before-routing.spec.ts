@@ -135,17 +135,17 @@ describe.each(FRAMEWORKS)('limitBeforeRouting on %s', (framework) => {
     });
   });
 
-  it('limits 10,000 broken bodies, and parses none of them after the limit is reached', async () => {
+  it('limits 2,000 broken bodies, and parses none of them after the limit is reached', async () => {
     const { port } = await start(framework, { rule: { ...FLOOD, limit: 100, window: '1h' } });
     const headers = { 'content-type': 'application/json' };
     const counts = new Map<number, number>();
-    for (let batch = 0; batch < 200; batch++) {
+    for (let batch = 0; batch < 40; batch++) {
       const asked = Array.from({ length: 50 }, () =>
         send(port, { method: 'POST', path: '/orders', headers, body: '{"a":' }),
       );
       for (const { status } of await Promise.all(asked)) counts.set(status, (counts.get(status) ?? 0) + 1);
     }
-    expect(Object.fromEntries(counts)).toEqual({ 400: 100, 429: 9900 });
+    expect(Object.fromEntries(counts)).toEqual({ 400: 100, 429: 1900 });
   });
 
   it('counts by the address, a header, everyone, or a function of the request', async () => {
