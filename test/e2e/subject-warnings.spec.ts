@@ -206,7 +206,8 @@ describe.each(FRAMEWORKS)('an application on %s is warned once', (framework) => 
   });
 
   it('a warning reports a header that is missing from the first 1,000 requests', async () => {
-    const app = await start([{}, { name: 'tenant', by: 'x-tenant' }], { framework });
+    const rules = ['tenant', 'also'].map((name) => ({ name, by: 'x-tenant' as const }));
+    const app = await start([{}, ...rules], { framework });
     for (let nth = 1; nth < 1000; nth += 1) await app.get('/');
     expect(codesOf(app)).toEqual([]);
     await app.get('/');
@@ -248,7 +249,8 @@ describe.each(FRAMEWORKS)('an application on %s is warned once', (framework) => 
   });
 
   it('a warning reports that none of the first 1,000 requests had a user', async () => {
-    const app = await start([{ by: 'user' }], { framework });
+    const rules = ['one', 'two'].map((name) => ({ name, by: 'user' as const }));
+    const app = await start(rules, { framework });
     for (let nth = 1; nth <= 1000; nth += 1) await app.get('/');
     expect(codesOf(app)).toEqual([]);
     await app.get('/');

@@ -19,6 +19,8 @@ class HeaderCheck implements Check {
   private isDecided = false;
   private without = 0;
   private addresses = 0;
+  /** Requests that another rule has shown. */
+  private readonly seen = new WeakSet<Exchange>();
 
   /** @param isAddress whether the rules read an address from the header */
   constructor(
@@ -27,9 +29,10 @@ class HeaderCheck implements Check {
     private readonly isAddress: boolean,
   ) {}
 
-  see({ request }: Exchange, { path }: RouteLimit): boolean {
-    if (this.isDecided) return true;
-    const value = request.headers?.[this.header];
+  see(exchange: Exchange, { path }: RouteLimit): boolean {
+    if (this.isDecided || this.seen.has(exchange)) return this.isDecided;
+    this.seen.add(exchange);
+    const value = exchange.request.headers?.[this.header];
     const isFound = this.isAddress ? isAddress(value) : Boolean(value);
     return (this.isDecided = isFound ? this.seeValue(value!, path) : this.seeNone(path));
   }
@@ -76,6 +79,8 @@ const FIX =
 class UserCheck implements Check {
   private isDecided = false;
   private without = 0;
+  /** Requests that another rule has shown. */
+  private readonly seen = new WeakSet<Exchange>();
 
   /** @param reader the function in `by` that returns the subject; absent for `by: 'user'` */
   constructor(
@@ -86,7 +91,8 @@ class UserCheck implements Check {
   /** Checks a request, and checks it again at its end, after all guards. */
   see(exchange: Exchange, rule: RouteLimit): boolean {
     const { request } = exchange;
-    if (this.isDecided) return true;
+    if (this.isDecided || this.seen.has(exchange)) return this.isDecided;
+    this.seen.add(exchange);
     this.without += 1;
     const isSeen = hasUser(request);
     this.isDecided = isSeen || this.without > WITHOUT_USER;
@@ -134,7 +140,7 @@ const WITHOUT_SUBJECT = 1000;
 class FunctionCheck {
   private isDecided = false;
   private without = 0;
-  /** Requests that were counted under another rule. */
+  /** Requests that another rule has shown. */
   private readonly seen = new WeakSet<Exchange>();
 
   constructor(
