@@ -315,6 +315,15 @@ describe('what is made with `new` refuses', () => {
     expect(await faults([...wrong, ...NO_OBJECTS], (options) => make(options))).toEqual([]);
   });
 
+  it('a store in place of the options, in one line', () => {
+    const store = memory() as unknown as { store: MemoryStore };
+    const allowed =
+      'allowed: an object with store, prefix, onStoreError, instances, application, denyCache, fallback';
+    expect(() => new RateLimiter(store)).toThrow(
+      new RegExp(`^Rate limit .*:\\n  - the options of RateLimiter: got .*; ${allowed}$`),
+    );
+  });
+
   it('nothing that is right, with counts as strings of digits', async () => {
     const text = (value: string) => value as unknown as number;
     const store = new MemoryStore({ maxKeys: text('5'), clock: Date.now });
