@@ -120,7 +120,7 @@ export class Engine {
     return new Permit(decision, signal, async () => {
       const refunds = end();
       const released = await this.store.adjust(refunds);
-      return refunds.length > 0 && !signal.aborted && !released.includes(false);
+      return decision.allowed && !signal.aborted && !released.includes(false);
     });
   }
 

@@ -189,11 +189,12 @@ export class RateLimitEvents<Context = unknown> {
     this.observer?.blocked?.(hits, ms, { ...author, by: author.by ?? 'a program' });
   }
 
-  /** @internal */
-  storeFailed(error: unknown, call: StoreCall): void {
+  /** @internal Returns whether the event has a listener. */
+  storeFailed(error: unknown, call: StoreCall): boolean {
     const fault = storeFaultOf(error);
     if (call === 'decision') this.servers?.of(fault.server).failed(fault);
     this.emit('storeError', { error: fault, call });
+    return this.listeners.storeError.size > 0;
   }
 
   /** @internal Returns whether the failures of the store have a listener. */

@@ -68,6 +68,20 @@ describe('the renewals of leases', () => {
     }
   });
 
+  it('end when it is closed, and each lease is lost before it ends', async () => {
+    const [early, late] = [new AbortController(), new AbortController()];
+    const [lease] = hold(1, 30 * SECOND_MS) as [Adjustment];
+    leases.hold([{ ...lease }], early);
+    leases.close();
+    leases.hold([{ ...lease }], late);
+    await jest.advanceTimersByTimeAsync(28 * SECOND_MS);
+    expect([early.signal.aborted, late.signal.aborted]).toEqual([false, false]);
+    await jest.advanceTimersByTimeAsync(2 * SECOND_MS);
+    expect([early.signal.aborted, late.signal.aborted]).toEqual([true, true]);
+    expect(calls).toEqual([]);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
   it('are repeated before each lease ends, as long as the permit is held', async () => {
     hold(1, 30 * SECOND_MS);
     await jest.advanceTimersByTimeAsync(300 * SECOND_MS);

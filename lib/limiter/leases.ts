@@ -58,7 +58,6 @@ export class Leases<Lease extends Adjustment> {
 
   /** @param isBounded whether the leases end when they are held for a day, or when there are 10,000 newer ones */
   hold(renewals: readonly Lease[], lost: AbortController, isBounded = false): void {
-    if (this.isClosed) return;
     const until = isBounded ? performance.now() + LONGEST_MS : Infinity;
     for (const renewal of renewals) {
       const leaseMs = (renewal.parameters['lease'] ?? Infinity) / MICROSECONDS_PER_MS;
@@ -81,12 +80,9 @@ export class Leases<Lease extends Adjustment> {
     if (this.held.size === 0) this.stop();
   }
 
-  /** Stops all renewals, so that the leases expire. */
+  /** Stops all renewals, so that the leases expire: each is lost before it ends, also one that is held later. */
   close(): void {
     this.isClosed = true;
-    this.held.clear();
-    this.bounded.clear();
-    this.stop();
   }
 
   private stop(): void {
@@ -115,7 +111,7 @@ export class Leases<Lease extends Adjustment> {
     for (const [renewal, held] of this.held) {
       // Before the next look, another process may have the permits.
       if (held.until <= now || held.endsAt - this.lookEveryMs <= now) this.lose(renewal, held);
-      else if (held.dueAt <= now) due.push(renewal);
+      else if (held.dueAt <= now && !this.isClosed) due.push(renewal);
     }
     if (this.isRenewing) return;
     this.isRenewing = true;

@@ -45,11 +45,17 @@ export class Pipeline {
       // While the circuit breaker of its server is open, a failed heartbeat is not reported again.
       if (!events.openCircuits.has(storeFaultOf(error).server)) events.storeFailed(error, 'heartbeat');
     });
+    let isWarned = false;
     const fallback = new FallbackLayer(store, {
       onStoreError,
       local: new LocalLimits(options.openFallback, () => this.instances.count),
       shared,
-      failed: (error, call) => events.storeFailed(error, call),
+      failed: (error, call) => {
+        const isHeard = events.storeFailed(error, call);
+        if (isHeard || isWarned || storeFaultOf(error).code !== 'CLOSED') return; // Its breaker reports any other.
+        isWarned = true;
+        warnOf(error, onStoreError);
+      },
     });
     const caching = { shared, stopwatch: store.stopwatch, prefix: keys.prefix };
     this.prefetch = new PrefetchLayer(fallback, caching);

@@ -213,7 +213,7 @@ export class RateLimiter {
     return this.engine.pipeline?.instances.error;
   }
 
-  /** Refunds prefetched permits, and stops renewals and heartbeats. It does not close the store. */
+  /** Refunds prefetched permits, and stops heartbeats and renewals: held permits end with their lease. The store stays open. */
   close(): Promise<void> {
     return this.engine.close();
   }

@@ -152,7 +152,7 @@ function partForPrograms(part: string): string | SubjectDigest {
 /** Returns a subject that a program passes as it is counted; `undefined` if it is none. */
 export function subjectFromProgram(given: unknown): Subject | undefined {
   if (!Array.isArray(given)) return partFromProgram(given);
-  const parts = given.map(partFromProgram);
+  const parts = Array.from(given, partFromProgram); // A list with holes has none of them in `map`.
   return parts.length > 0 && parts.every((part) => part !== undefined) ? boundedList(parts) : undefined;
 }
 

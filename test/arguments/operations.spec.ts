@@ -94,7 +94,20 @@ describe.each(CASES)('$name on $kind refuses, with the value and what is allowed
   });
 
   it('anything but a subject', async () => {
-    const wrong = [undefined, null, true, NaN, {}, [], [null], Symbol('x'), () => 1, new Map(), 5n];
+    const wrong = [
+      undefined,
+      null,
+      true,
+      NaN,
+      {},
+      [],
+      [null],
+      new Array(2),
+      Symbol('x'),
+      () => 1,
+      new Map(),
+      5n,
+    ];
     expect(await faults(wrong, (subject) => run(each.rule, subject, ...each.rest))).toEqual([]);
   });
 });

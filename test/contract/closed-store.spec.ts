@@ -1,4 +1,4 @@
-import { expect, it } from '@jest/globals';
+import { expect, it, jest } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { RateLimiter } from '../../lib/limiter.js';
 import { RedisStore } from '../../lib/redis.js';
@@ -21,4 +21,24 @@ it('a denial that arrives while its store closes opens no connection, which woul
   await limiter.close();
   redis.disconnect();
   await server.stop();
+});
+
+it('a closed store that is still used is reported once by a process warning, unless a listener hears of it', async () => {
+  const server = await startRedisServer();
+  const emitted = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+  const store = new RedisStore({ redis: server.url });
+  const [limiter, heard] = [new RateLimiter({ store }), new RateLimiter({ store })];
+  const failures: string[] = [];
+  heard.events.on('storeError', ({ error }) => failures.push(error.message));
+  const rule = { window: '1h', limit: 5 } as const;
+  await limiter.consume(rule, 'ann');
+  await store.close();
+  for (const each of [limiter, limiter, heard]) {
+    expect(await each.consume(rule, 'ann')).toMatchObject({ allowed: true, source: 'fallback' });
+  }
+  await Promise.all([limiter.close(), heard.close(), server.stop()]);
+  const warnings = emitted.mock.calls.map(([message]) => message);
+  emitted.mockRestore();
+  expect(warnings).toEqual([expect.stringMatching(/^The store cannot decide: the store is closed\. Until /)]);
+  expect(failures).toEqual(['the store is closed']);
 });

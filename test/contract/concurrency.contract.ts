@@ -70,6 +70,30 @@ export function concurrencyContract(bench: () => Bench): void {
       await held.release();
     });
 
+    it('has lost nothing when a permit that was allowed without being counted is released', async () => {
+      const { limiter } = bench();
+      const shadow: ConcurrencyRule = { ...rule, name: 'shadow', limit: 1, mode: 'shadow' };
+      const permits = [await limiter.hold(shadow, 'ann'), await limiter.hold(shadow, 'ann')];
+      permits.push(await limiter.hold(rule, 'ann', { cost: 0 }));
+      expect(await Promise.all(permits.map((permit) => permit.release()))).toEqual([true, true, true]);
+    });
+
+    it('aborts the signal of a permit before its lease ends if its limiter was closed, also of a later one', async () => {
+      const { limiter } = bench();
+      const early = await limiter.hold(soonRenewed, 'ann');
+      const reservation = await limiter.reserve(soonRenewed, 'ann');
+      await limiter.close();
+      const late = await limiter.hold(soonRenewed, 'bob');
+      expect([early, reservation, late].map(({ allowed, signal }) => [allowed, signal!.aborted])).toEqual(
+        Array.from({ length: 3 }, () => [true, false]),
+      );
+      await until(
+        () => [early, reservation, late].every(({ signal }) => signal!.aborted),
+        'the signals to abort',
+      );
+      expect([await early.release(), await late.release()]).toEqual([false, false]);
+    });
+
     it('keeps a permit while its holder lives, long beyond the lease', async () => {
       const it = bench();
       const permit = await it.limiter.hold(soonRenewed, 'ann');

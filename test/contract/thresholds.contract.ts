@@ -51,6 +51,28 @@ export function thresholdsContract(bench: () => Bench): void {
     alerts: [0.5, 0.8, 1],
   } as const;
 
+  it('a listener may charge, refund and reset the other rules of the request', async () => {
+    const { limiter, other } = bench();
+    const alerting = { name: 'mail', limit: 1, window: '1h', alerts: [1] } as const;
+    const rule = { name: 'all', algorithm: 'fixed-window', limit: 10, window: '1h' } as const;
+    const operations: ((subject: string) => Promise<unknown>)[] = [
+      (subject) => other.consume(rule, subject, { cost: 4 }),
+      async (subject) => other.refund(await other.consume(rule, subject, { cost: 4 })),
+      (subject) => other.reset(rule, subject),
+    ];
+    for (const [nth, left] of [5, 9, 10].entries()) {
+      const done: Promise<unknown>[] = [];
+      const end = limiter.events.on('threshold', ({ subject }) =>
+        done.push(operations[nth]!(subject as string)),
+      );
+      await limiter.consume([alerting, rule], `subject ${nth}`);
+      expect(done).toHaveLength(1);
+      await Promise.all(done);
+      end();
+      expect((await limiter.peek(rule, `subject ${nth}`, { cost: 0 })).remaining).toBe(left);
+    }
+  });
+
   it('a threshold is reported again in the next window', async () => {
     const it = bench();
     const reports = reportsOf(it);

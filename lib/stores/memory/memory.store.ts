@@ -15,9 +15,9 @@ import type { Place } from '../../contracts/lru-map.js';
 import { Entries, Evictions, Resets } from './entries.js';
 import {
   blockedFor,
+  Crossings,
   nextOf,
   nextOfPeek,
-  reportCrossed,
   stepOfBlocked,
   withBlock,
   type BlockableStep,
@@ -59,6 +59,7 @@ export class MemoryStore implements BaseStore {
   private readonly evictions: Evictions;
   private readonly slack: number;
   private readonly resets: Resets;
+  private readonly crossings = new Crossings();
   private readonly grantFollowers = new Set<GrantFollower>();
 
   /** @throws RateLimitConfigError if an option is invalid */
@@ -68,8 +69,7 @@ export class MemoryStore implements BaseStore {
     this.stopwatch = clock ?? (() => performance.now());
     this.slack = clock ? SLACK : 0;
     this.evictions = new Evictions(maxKeys, this.stopwatch);
-    const isOver = (expiresAt: number): boolean => this.isOver(expiresAt);
-    this.entries = new Entries(maxKeys, isOver, (expiresAt) => {
+    this.entries = new Entries(maxKeys, this.isOver, (expiresAt) => {
       if (expiresAt > this.now()) this.evictions.report();
     });
     this.resets = new Resets(this.entries);
@@ -85,16 +85,17 @@ export class MemoryStore implements BaseStore {
     if (hits.length === 1) {
       const hit = hits[0]!;
       const step = this.stepOrBlock(hit, now, options);
-      return [this.settle(hit, step, !step.allowed && !hit.shadow, now, options)];
+      return this.crossings.reported([this.settle(hit, step, !step.allowed && !hit.shadow, now, options)]);
     }
     const steps = hits.map((hit) => this.stepOrBlock(hit, now, options));
     const areDenied = isDenied(hits, steps);
-    return hits.map((hit, index) => this.settle(hit, steps[index]!, areDenied, now, options));
+    const settled = hits.map((hit, index) => this.settle(hit, steps[index]!, areDenied, now, options));
+    return this.crossings.reported(settled);
   }
 
   async adjust(adjustments: readonly Adjustment[]): Promise<readonly boolean[]> {
     const now = this.now();
-    return adjustments.map((adjustment) => {
+    const adjusted = adjustments.map((adjustment) => {
       const state = this.entries.get(adjustment);
       if (state === undefined && adjustment.kind !== 'charge') return false;
       if (endsWithReset(adjustment) && this.resets.isCleared(adjustment, now)) return false;
@@ -102,9 +103,10 @@ export class MemoryStore implements BaseStore {
       if (next) this.keep(adjustment, next, now);
       if (next?.remaining === undefined) return next !== undefined;
       adjustment.left?.(next.remaining);
-      if (adjustment.alerts) reportCrossed(this.entries, adjustment, next, now);
+      if (adjustment.alerts) this.crossings.add(this.entries, adjustment, next, now);
       return true;
     });
+    return this.crossings.reported(adjusted);
   }
 
   async block({ block }: Counter, duration: number): Promise<boolean> {
@@ -155,9 +157,7 @@ export class MemoryStore implements BaseStore {
     return Math.round(this.clock() * 1000);
   }
 
-  private isOver(expiresAt: number): boolean {
-    return expiresAt + this.slack <= this.now();
-  }
+  private readonly isOver = (expiresAt: number): boolean => expiresAt + this.slack <= this.now();
 
   private step(hit: Counter, now: number, cost: number, maxWait?: MaxWait, lease?: string) {
     const { algorithm, parameters } = hit;
@@ -209,7 +209,7 @@ export class MemoryStore implements BaseStore {
   /** Stores a charge. Returns the time until a permit is available if it took the last one; `null` if it did not. */
   private charge(hit: Hit, step: Allowed<unknown>, now: number): number | null {
     this.keep(hit, step, now);
-    if (hit.alerts) reportCrossed(this.entries, hit, step, now);
+    if (hit.alerts) this.crossings.add(this.entries, hit, step, now);
     return step.remaining === 0 && !hit.algorithm.leases ? this.step(hit, now, 1).retryAfter : null;
   }
 
