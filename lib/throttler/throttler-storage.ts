@@ -92,7 +92,8 @@ export interface ThrottlerRecord {
  * A storage for `@nestjs/throttler` 6 that counts exactly, in one call to Redis, with a fallback while Redis is down.
  * Decorators and options of `@nestjs/throttler` stay unchanged.
  *
- * A store that is passed as `store` is closed with the application.
+ * Applications of a process may share a storage, at the same time or in turn: the last to close closes its connection, and the
+ * next one opens it again. A store that is passed as `store` is also closed with the last application.
  *
  * @example
  * ThrottlerModule.forRoot({
@@ -103,8 +104,9 @@ export interface ThrottlerRecord {
 export class RateLimitThrottlerStorage implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly options: RateLimitThrottlerStorageOptions;
   private readonly rules: ThrottlerRuleCache;
-  private readonly warnings = new Warnings({});
   private opening: Promise<{ readonly store: BaseStore; readonly limiter: RateLimiter }> | undefined;
+  /** Applications that have started with this storage, and run. */
+  private applications = 0;
 
   /** @throws RateLimitConfigError if an option is invalid */
   constructor(options: RateLimitThrottlerStorageOptions = {}) {
@@ -143,14 +145,19 @@ export class RateLimitThrottlerStorage implements OnApplicationBootstrap, OnAppl
 
   /** @internal */
   async onApplicationBootstrap(): Promise<void> {
+    this.applications += 1;
     const { limiter } = await this.open();
     await limiter.ready();
   }
 
   /** @internal */
   async onApplicationShutdown(): Promise<void> {
-    if (!this.opening) return;
-    const { limiter, store } = await this.opening;
+    // An application whose start failed is closed without having been counted.
+    this.applications = Math.max(0, this.applications - 1);
+    const { opening } = this;
+    if (!opening || this.applications > 0) return;
+    this.opening = undefined;
+    const { limiter, store } = await opening;
     await limiter.close();
     await store.close();
   }
@@ -162,12 +169,13 @@ export class RateLimitThrottlerStorage implements OnApplicationBootstrap, OnAppl
   private async load(): ReturnType<typeof this.open> {
     const { prefix = 'throttler:', application = applicationName(), ...others } = this.options;
     const { onStoreError = 'local', instances = 1, maxKeys = 100_000 } = others;
-    const store = await openStore(others, this.warnings);
+    const warnings = new Warnings({});
+    const store = await openStore(others, warnings);
     await import('../limiter/every-part.js'); // The constructor of a limiter is synchronous.
     const fallback = new MemoryStore({ maxKeys });
     const limiter = new RateLimiter({ store, prefix, application, onStoreError, instances, fallback });
-    warnOfHeartbeats(store.shared, { application, prefix }, this.warnings);
-    logStore(store.shared, limiter.events, () => MEANWHILE[onStoreError satisfies Fallback], this.warnings);
+    warnOfHeartbeats(store.shared, { application, prefix }, warnings);
+    logStore(store.shared, limiter.events, () => MEANWHILE[onStoreError satisfies Fallback], warnings);
     return { store, limiter };
   }
 }

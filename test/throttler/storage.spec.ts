@@ -36,7 +36,7 @@ describe('RateLimitThrottlerStorage', () => {
     { where: 'memory', url: [] },
     { where: 'Redis', url: [redisUrl()] },
   ])(
-    'limits an application on @nestjs/throttler in $where, with its guard and decorators',
+    'limits applications on @nestjs/throttler that share a storage in $where, with its guard and decorators',
     async ({ url }) => {
       const prefix = uniquePrefix();
       const responses = JSON.parse(await runScript('test/throttler/throttled-app.mjs', prefix, ...url));
@@ -45,6 +45,8 @@ describe('RateLimitThrottlerStorage', () => {
         [200, '2', '0', null],
         [429, null, null, '120'],
         [429, null, null, '120'],
+        // Of an application that started after the others had closed.
+        url.length === 0 ? [200, '2', '1', null] : [429, null, null, '120'],
       ]);
       if (url.length === 0) return;
       const redis = new Redis(redisUrl());
@@ -169,5 +171,41 @@ describe('RateLimitThrottlerStorage', () => {
     Logger.overrideLogger(new Logger());
     await limiter.close();
     await storage.onApplicationShutdown();
+  });
+
+  it('counts for applications that start in turn or together, and after one whose start failed', async () => {
+    const storage = new RateLimitThrottlerStorage({ redis: redisUrl(), prefix: uniquePrefix() });
+    const start = () => storage.onApplicationBootstrap();
+    const close = () => storage.onApplicationShutdown();
+    const hits = async () => (await storage.increment('ann', 60_000, 9, 0, 'default')).totalHits;
+    await start();
+    expect(await hits()).toBe(1);
+    await close();
+    await start();
+    expect(await hits()).toBe(2);
+    await start();
+    await close();
+    expect(await hits()).toBe(3);
+    await close();
+    await close(); // of an application that was created, and did not start
+    await start();
+    expect(await hits()).toBe(4);
+    await close(); // another one that did not start, while one runs
+    expect(await hits()).toBe(5);
+    await close();
+  });
+
+  it('closes the store that it was given with the last application, and not before', async () => {
+    let closed = 0;
+    const store = new MemoryStore();
+    const close = store.close.bind(store);
+    Object.assign(store, { close: () => close().finally(() => (closed += 1)) });
+    const storage = new RateLimitThrottlerStorage({ store });
+    await storage.onApplicationBootstrap();
+    await storage.onApplicationBootstrap();
+    await storage.onApplicationShutdown();
+    expect(closed).toBe(0);
+    await storage.onApplicationShutdown();
+    expect(closed).toBe(1);
   });
 });

@@ -1,4 +1,5 @@
-// Prints the responses of an application with @nestjs/throttler and our storage.
+// Prints the responses of applications with @nestjs/throttler and one storage of ours: two of each of two that run at the
+// same time, and one of a third that starts when both have closed.
 //
 //   node throttled-app.mjs <key prefix> [redis://...]
 import 'reflect-metadata';
@@ -31,14 +32,26 @@ Module({
   providers: [{ provide: APP_GUARD, useClass: ThrottlerGuard }],
 })(App);
 
-const app = await NestFactory.create(App, { logger: false });
-app.enableShutdownHooks();
-await app.listen(0, '127.0.0.1');
+async function start() {
+  const app = await NestFactory.create(App, { logger: false });
+  app.enableShutdownHooks();
+  await app.listen(0, '127.0.0.1');
+  return app;
+}
+
 const responses = [];
-for (let request = 0; request < 4; request += 1) {
+async function request(app) {
   const { status, headers } = await fetch(await app.getUrl());
   const of = (name) => headers.get(name);
   responses.push([status, of('x-ratelimit-limit'), of('x-ratelimit-remaining'), of('retry-after')]);
 }
+
+for (const app of [await start(), await start()]) {
+  await request(app);
+  await request(app);
+  await app.close();
+}
+const last = await start();
+await request(last);
+await last.close();
 console.log(JSON.stringify(responses));
-await app.close();
