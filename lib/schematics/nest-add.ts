@@ -36,33 +36,66 @@ function importModule(tree: Tree, { logger }: Context, sourceRoot: string, redis
   const path = `${sourceRoot}/app.module.ts`;
   const call = `RateLimitModule.forRoot({ ${redis ? 'redis: process.env.REDIS_URL, ' : ''}rules: { default: { window: '1m', limit: 100 } } })`;
   const source = tree.exists(path) ? tree.readText(path) : undefined;
-  if (source?.includes('RateLimitModule')) {
+  const code = blanked(source ?? '');
+  if (/\bRateLimitModule\s*\.\s*forRoot/.test(code)) {
     logger.info(`${path} has RateLimitModule already.`);
     return;
   }
-  const changed = source && withImport(withModule(source, call));
-  if (changed) tree.overwrite(path, changed);
-  else logger.warn(`Add this to the imports of the root module, which is not found in ${path}: ${call}`);
+  const changed = source && withModule(source, code, call);
+  if (changed) tree.overwrite(path, withImport(changed, code));
+  else logger.warn(`Add this to the imports of the root module, which ${path} does not list: ${call}`);
 }
 
-/** Adds a module to the imports of the decorator; `undefined` if there is no decorator. */
-function withModule(source: string, call: string): string | undefined {
-  const decorator = /@Module\(\s*\{/.exec(source);
+/** Comments, strings and regular expressions. */
+const TEXT =
+  /\/\*[^]*?\*\/|\/\/.*|(['"])(?:\\[^]|(?!\1)[^\\\n])*\1|`(?:\\[^]|[^`\\])*`|(?<=[(,=:[!&|?]\s*)\/(?:\[(?:\\.|[^\]\\\n])*\]|\\.|[^/[\\\n])+\//g;
+
+/** Returns source of equal length without comments and text, where each bracket is one of the syntax. */
+function blanked(source: string): string {
+  return source.replace(TEXT, (text) => {
+    if (/^.imports.$/.test(text)) return ' imports '; // A quoted key.
+    return /^['"]/.test(text)
+      ? `${text[0]}${' '.repeat(text.length - 2)}${text[0]}`
+      : ' '.repeat(text.length);
+  });
+}
+
+/** Adds a module to the imports of the first decorator; `undefined` if it has none that can be extended. */
+function withModule(source: string, code: string, call: string): string | undefined {
+  const decorator = /@Module\(\s*\{/.exec(code);
   if (!decorator) return undefined;
-  const end = decorator.index + decorator[0].length;
-  const list = /\bimports:\s*\[/.exec(source.slice(end));
-  if (!list) return `${source.slice(0, end)}\n  imports: [${call}],${source.slice(end)}`;
-  const at = end + list.index + list[0].length;
-  const isEmpty = /^\s*\]/.test(source.slice(at));
-  return `${source.slice(0, at)}${call}${isEmpty ? '' : ', '}${source.slice(at)}`;
+  const start = decorator.index + decorator[0].length;
+  const own = ownCode(code.slice(start));
+  const list = /(?:^|,)\s*imports\s*:\s*\[/.exec(own ?? '');
+  if (list) {
+    const at = start + list.index + list[0].length;
+    const isEmpty = /^\s*\]/.test(code.slice(at));
+    return `${source.slice(0, at)}${call}${isEmpty ? '' : ', '}${source.slice(at)}`;
+  }
+  if (own === undefined || /\bimports\b|\.\.\./.test(own)) return undefined;
+  return `${source.slice(0, start)}\n  imports: [${call}],${source.slice(start)}`;
 }
 
-function withImport(source: string | undefined): string | undefined {
-  if (source === undefined) return undefined;
-  const line = "import { RateLimitModule } from 'nestjs-redis-rate-limit';\n";
-  const last = [...source.matchAll(/^import [^;]*;\r?\n/gm)].at(-1);
+/** Returns the code up to the end of its object, with what is nested blanked; `undefined` if no `})` ends a decorator. */
+function ownCode(code: string): string | undefined {
+  let depth = 0;
+  let own = '';
+  for (const character of code.split('')) {
+    if (/[)\]}]/.test(character)) depth -= 1;
+    if (depth < 0) break;
+    own += depth === 0 ? character : ' ';
+    if (/[([{]/.test(character)) depth += 1;
+  }
+  return /^\}\s*,?\s*\)/.test(code.slice(own.length)) ? own : undefined;
+}
+
+/** @param code of the source before the module was added, which is behind its imports */
+function withImport(source: string, code: string): string {
+  const imports = [...code.matchAll(/^import\b[^;'"]*(['"]) *\1.*\r?\n/gm)];
+  if (imports.some(([text]) => /\bRateLimitModule\b/.test(text))) return source;
+  const last = imports.at(-1);
   const at = last ? last.index + last[0].length : 0;
-  return source.slice(0, at) + line + source.slice(at);
+  return `${source.slice(0, at)}import { RateLimitModule } from 'nestjs-redis-rate-limit';\n${source.slice(at)}`;
 }
 
 /** Sets the URL in `.env`, or in `.env.example` if there is no `.env`. */

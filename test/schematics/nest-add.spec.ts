@@ -1,8 +1,10 @@
+import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync, existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { runCommand } from '../packaging/run-command.js';
+import { outsideJest } from '../packaging/run-command.js';
 import { pathOf } from '../readme/code-blocks.js';
 
 const MODULE = `import { Module } from '@nestjs/common';
@@ -19,8 +21,8 @@ let folder: string;
 
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Runs the schematic as the Nest CLI does, in a project with these files. */
-async function add(files: Readonly<Record<string, string>>, ...options: string[]): Promise<void> {
+/** Runs the schematic as the Nest CLI does, in a project with these files, and returns what it prints. */
+async function add(files: Readonly<Record<string, string>>, ...options: string[]): Promise<string> {
   folder = mkdtempSync(join(tmpdir(), 'nest-add-'));
   for (const [file, text] of Object.entries({ 'package.json': '{}', ...files })) {
     mkdirSync(dirname(join(folder, file)), { recursive: true });
@@ -29,7 +31,11 @@ async function add(files: Readonly<Record<string, string>>, ...options: string[]
   const runner = pathOf('node_modules/@angular-devkit/schematics-cli/bin/schematics.js');
   const schematic = `${pathOf('dist/cjs/collection.json')}:nest-add`;
   const given = ['--no-dry-run', '--no-debug', '--no-interactive', '--skip-install', ...options];
-  await runCommand(folder, process.execPath, runner, schematic, ...given);
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, [runner, schematic, ...given], {
+    cwd: folder,
+    env: outsideJest(),
+  });
+  return stdout + stderr;
 }
 
 const textOf = (file: string): string => readFileSync(join(folder, file), 'utf8');
@@ -69,5 +75,56 @@ describe('nest add nestjs-redis-rate-limit', () => {
     const limited = MODULE.replace('imports: []', 'imports: [RateLimitModule.forRoot()]');
     await add({ 'src/app.module.ts': limited });
     expect(textOf('src/app.module.ts')).toBe(limited);
+  });
+
+  it.each([
+    {
+      what: 'behind a comment with imports and a mention of RateLimitModule',
+      before: '@Module({\n  // TODO: RateLimitModule in imports: [FooModule],\n  controllers: [],\n})',
+      after:
+        '@Module({\n  imports: [ADDED],\n  // TODO: RateLimitModule in imports: [FooModule],\n  controllers: [],\n})',
+    },
+    {
+      what: 'behind imports of another object, in a string and in a regular expression',
+      before:
+        "@Module({ providers: [make({ imports: [1] }, 'imports: [', /['] imports: \\[/)], imports: [Y] })",
+      after:
+        "@Module({ providers: [make({ imports: [1] }, 'imports: [', /['] imports: \\[/)], imports: [ADDED, Y] })",
+    },
+    {
+      what: 'of the first of two modules',
+      before: '@Module({ providers: [] })\nexport class AppModule {}\n@Module({ imports: [X] })',
+      after:
+        '@Module({\n  imports: [ADDED], providers: [] })\nexport class AppModule {}\n@Module({ imports: [X] })',
+    },
+    {
+      what: 'with a quoted key',
+      before: "@Module({ 'imports': [/* none */] })",
+      after: "@Module({ 'imports': [ADDED/* none */] })",
+    },
+  ])('adds the module to the imports of the decorator $what', async ({ before, after }) => {
+    // Without semicolons, and with a class whose semicolon ends a line.
+    const [head, tail] = [
+      "import { Module } from '@nestjs/common'\n",
+      '\nexport class Last { a() { return 1 };\n}\n',
+    ];
+    await add({ 'src/app.module.ts': head + before + tail });
+    const added =
+      "RateLimitModule.forRoot({ redis: process.env.REDIS_URL, rules: { default: { window: '1m', limit: 100 } } })";
+    const line = "import { RateLimitModule } from 'nestjs-redis-rate-limit';\n";
+    expect(textOf('src/app.module.ts')).toBe(head + line + after.replace('ADDED', added) + tail);
+  });
+
+  it.each([
+    { what: 'are a constant', decorator: '@Module({ imports: MODULES })' },
+    { what: 'may be those of a spread object', decorator: '@Module({ ...metadata, providers: [] })' },
+    { what: 'are in another object', decorator: 'const metadata = { imports: [Y] };\n@Module(metadata)' },
+    { what: 'are in a decorator that a comment mentions', decorator: '// @Module({ imports: [] })' },
+  ])('prints what to write, and leaves the module unchanged, if its imports $what', async ({ decorator }) => {
+    const source = `import { Module } from '@nestjs/common';\n${decorator}\nexport class AppModule {}\n`;
+    const printed = await add({ 'src/app.module.ts': source });
+    expect(textOf('src/app.module.ts')).toBe(source);
+    expect(printed).toContain('Add this to the imports of the root module');
+    expect(printed).toContain('RateLimitModule.forRoot({ redis: process.env.REDIS_URL');
   });
 });
