@@ -126,9 +126,19 @@ describe.each(FRAMEWORKS)('the operations page on %s', (framework) => {
     }
   });
 
-  it('refuses long bodies and bodies of another form, with a message', async () => {
+  it('refuses long and deeply nested bodies and bodies of another form, with a message', async () => {
     const { change, send } = await startDashboard({ framework });
     expect((await change('rules/preview', { rule: 'x'.repeat(20_000), fields: {} })).status).toBe(413);
+    for (const depth of [1000, 2000, 4000, 8000]) {
+      const body = '['.repeat(depth) + ']'.repeat(depth);
+      const { status } = await send({
+        method: 'POST',
+        path: '/rate-limits/rules/preview',
+        headers: FROM_PAGE,
+        body,
+      });
+      expect([413, 422]).toContain(status);
+    }
     for (const body of [
       [],
       'text',

@@ -94,8 +94,16 @@ export function checkChange(request: DashboardRequest): void {
   if (!/^application\/json\s*(;|$)/i.test(String(type))) {
     throw new ForbiddenException('The content type has to be application/json.');
   }
-  const isLong = Number(length) > LONGEST_BODY || (JSON.stringify(request.body)?.length ?? 0) > LONGEST_BODY;
-  if (isLong) throw new PayloadTooLargeException(`At most ${LONGEST_BODY} bytes are allowed.`);
+  if (Number(length) > LONGEST_BODY || lengthOf(request.body) > LONGEST_BODY)
+    throw new PayloadTooLargeException(`At most ${LONGEST_BODY} bytes are allowed.`);
+}
+
+function lengthOf(body: unknown): number {
+  try {
+    return JSON.stringify(body)?.length ?? 0;
+  } catch {
+    return Infinity; // Nested more deeply than the stack.
+  }
 }
 
 /** The host that the client sent: HTTP/2 has it in a field of its own. */
