@@ -1,4 +1,5 @@
 import { closeSync, existsSync, openSync, readSync, realpathSync, statSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { rejectConfig, rejectValue } from '../contracts/rate-limit-config.error.js';
 import { escaped } from '../contracts/shown.js';
 import { readArguments } from './options.js';
@@ -27,9 +28,12 @@ export async function simulateCommand(args: readonly string[]): Promise<string> 
 }
 
 /**
- * @throws RateLimitConfigError if the file exists and is not a report: a slip in the arguments must not overwrite a log
+ * @throws RateLimitConfigError if its folder is missing, or if the file exists and is not a report: a slip in the arguments
+ * must not overwrite a log
  */
 function checkReportFile(path: string, logs: readonly string[]): void {
+  if (!statSync(dirname(path), { throwIfNoEntry: false })?.isDirectory())
+    rejectValue('--html', path, 'a file in a folder that exists');
   if (!existsSync(path) || isReport(path)) return;
   const isLog = logs.some((log) => existsSync(log) && realpathSync(log) === realpathSync(path));
   const allowed = isLog ? 'another file than the log' : 'a new file, or an earlier report';

@@ -217,7 +217,7 @@ describe('npx nestjs-redis-rate-limit simulate', () => {
     expect(readFileSync(html, 'utf8')).toMatch(/<svg .*203\.0\.113\.40.*Smallest limits .* 1 % of clients/s);
   });
 
-  it('does not overwrite a log or another file with the report', async () => {
+  it('does not overwrite a log or another file with the report, and names a missing folder before it reads a log', async () => {
     const copy = write('copy.log', LINES.join(''));
     await expect(simulate(copy, ...RULE, '--html', copy)).rejects.toThrow(
       'allowed: another file than the log',
@@ -226,6 +226,11 @@ describe('npx nestjs-redis-rate-limit simulate', () => {
       'allowed: a new file, or an earlier report',
     );
     expect(readFileSync(copy, 'utf8')).toBe(LINES.join(''));
+    for (const place of [join(folder, 'none'), copy]) {
+      await expect(simulate('none.log', ...RULE, '--html', join(place, 'report.html'))).rejects.toThrow(
+        'allowed: a file in a folder that exists',
+      );
+    }
     const html = join(folder, 'again.html');
     for (let time = 0; time < 2; time += 1) await simulate(log, ...RULE, '--html', html);
   });

@@ -33,12 +33,16 @@ describe('a line of the combined format', () => {
     });
   });
 
-  it.each(['', 'x', 'x [', '[] ', '1.2.3.4 - - [32/Oct/2025:13:55:36 -0700] "GET / HTTP/1.1"'])(
-    'is malformed: %j',
-    (line) => {
-      expect(typeof read([line], 'ip', {}, 'combined')).toBe('string');
-    },
-  );
+  it.each([
+    '',
+    'x',
+    'x [',
+    '[] ',
+    '1.2.3.4 - - [32/Oct/2025:13:55:36 -0700] "GET / HTTP/1.1"',
+    '1.2.3.4 - - [30/Feb/2024:13:55:36 -0700] "GET / HTTP/1.1"',
+  ])('is malformed: %j', (line) => {
+    expect(typeof read([line], 'ip', {}, 'combined')).toBe('string');
+  });
 
   it.each([
     ['May', 'ip: got "May"; allowed: an IP address'],
@@ -78,6 +82,13 @@ describe('a line of JSON', () => {
 
   it.each(['{', '[]', 'null', '{"ip":"1.2.3.4"}', '{"time":"yesterday"}'])('is malformed: %s', (line) => {
     expect(typeof read([line], 'ip', {}, 'json')).toBe('string');
+  });
+
+  it('is malformed with a day that its month does not have', () => {
+    const on = (day: string) => read([`{"time":"${day}T23:00:00-05:00","ip":"1.2.3.4"}`]);
+    for (const day of ['2024-02-30', '2025-02-29', '2025-04-31']) expect(on(day)).toMatch(day);
+    for (const day of ['2024-02-29', '2025-03-31'])
+      expect(on(day)).toMatchObject({ time: Date.parse(`${day}T23:00:00-05:00`) * 1000 });
   });
 
   it('names the field that has no address', () => {

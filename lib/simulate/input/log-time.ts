@@ -36,7 +36,9 @@ function fromClf(text: string): number | undefined {
   const [, day, month, year, hour, minute, second, zone = '+0000'] = match;
   // The second is added, since it may be a leap second.
   const time = Date.parse(`${day} ${month} ${year} ${hour}${minute} ${zone}`);
-  return Number.isNaN(time) ? undefined : time * 1000 + Math.round(Number(second) * 1e6);
+  return Number.isNaN(time) || !hasDay(`${day} ${month} ${year} UTC`, day!)
+    ? undefined
+    : time * 1000 + Math.round(Number(second) * 1e6);
 }
 
 function fromIso(text: string): number | undefined {
@@ -45,7 +47,12 @@ function fromIso(text: string): number | undefined {
   const zone = match[3] ?? '';
   const local = (zone ? text.slice(0, -zone.length) : text).replace(' ', 'T').replace(',', '.');
   const time = Date.parse(`${local}${zone.trim() || 'Z'}`);
-  return Number.isNaN(time) ? undefined : time * 1000;
+  return Number.isNaN(time) || !hasDay(local.slice(0, 10), local.slice(8, 10)) ? undefined : time * 1000;
+}
+
+/** Whether a date exists. `Date.parse` takes February 30 as March 1. */
+function hasDay(date: string, day: string): boolean {
+  return Number(day) < 29 || new Date(date).getUTCDate() === Number(day);
 }
 
 /** Returns `readTime` for the times of a log, which are often equal to the previous one. */
