@@ -37,6 +37,9 @@ interface CompiledModule {
   get<Provider>(provider: new (...args: never[]) => Provider, options: { strict: boolean }): Provider;
 }
 
+/** The builders whose store is replaced. */
+const installed = new WeakSet<ModuleBuilder>();
+
 /** Noon, so that no calendar window ends while a test advances a few hours. */
 const START = Date.UTC(2030, 0, 1, 12);
 
@@ -65,13 +68,18 @@ export class RateLimitTesting {
    * `redis` is.
    *
    * @param builder what `Test.createTestingModule()` returns
-   * @throws Error after `builder.compile()`, when the store cannot be replaced
+   * @throws Error after `builder.compile()`, when the store cannot be replaced, and on a second call with one builder
    */
   static install(builder: ModuleBuilder): RateLimitTesting {
     if ((builder as Container).container?.getModules().size)
       throw new Error(
         'RateLimitTesting.install: called after builder.compile(), so it would have no effect; call it before',
       );
+    if (installed.has(builder))
+      throw new Error(
+        'RateLimitTesting.install: called twice on one builder; use the object that the first call has returned',
+      );
+    installed.add(builder);
     return new RateLimitTesting(builder);
   }
 

@@ -84,6 +84,14 @@ describe('RateLimitTesting', () => {
     expect(() => RateLimitTesting.install(builder)).toThrow('called after builder.compile()');
   });
 
+  it('rejects a builder that has the limits of a test already, whose clock would have no effect', () => {
+    const builder = Test.createTestingModule({});
+    RateLimitTesting.install(builder);
+    expect(() => RateLimitTesting.install(builder)).toThrow(
+      'use the object that the first call has returned',
+    );
+  });
+
   it('rejects a duration without a unit in advance()', () => {
     expect(() => limits.advance('60' as '60s')).toThrow(
       /^advance: got "60"; allowed: an integer with a unit/,
