@@ -18,7 +18,8 @@ export function patchOf(before: object, after: object): object {
     const key = LISTS[name];
     if (key !== undefined)
       return [name, listPatch(known as Item[] | undefined, value as Item[], key)] as const;
-    return [name, JSON.stringify(known) === JSON.stringify(value) ? undefined : (value as unknown)] as const;
+    const isSame = known === value || JSON.stringify(known) === JSON.stringify(value);
+    return [name, isSame ? undefined : (value as unknown)] as const;
   });
   return Object.fromEntries(changes.filter(([, change]) => change !== undefined));
 }
