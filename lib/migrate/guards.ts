@@ -1,7 +1,5 @@
 import type * as TsMorph from 'ts-morph';
-import { valuesOf } from './rules.js';
 import type { Source } from './source.js';
-import { isBranch } from './throttlers.js';
 import { Node, SyntaxKind } from './ts-morph.js';
 
 /** The name that `getRequestResponse` gets: the guard refuses hooks of throttler, which nothing calls. */
@@ -26,13 +24,15 @@ const OTHERS: Readonly<Record<string, string>> = {
   canActivate: 'call `super.canActivate(context)`',
 };
 
-/** Rewrites subclasses of throttler's guard, its exception, and its registration. */
+/**
+ * Rewrites subclasses of throttler's guard, its exception, and its registration. Its APP_GUARD keeps its place, because
+ * guards of the root module run before those of imported modules.
+ */
 export function migrateGuards(source: Source): void {
   const { file } = source;
   for (const type of file.getClasses()) {
     if (source.is(type.getExtends()?.getExpression(), 'ThrottlerGuard')) migrateGuard(source, type);
   }
-  migrateProviders(source);
   migrateExceptions(source);
   for (const each of source.usesOf(source.localName('ThrottlerGuard')))
     each.replaceWithText(source.need('RateLimitGuard'));
@@ -125,32 +125,6 @@ function override(member: Member): void {
   const it = member as TsMorph.MethodDeclaration;
   it.setScope('protected' as TsMorph.Scope);
   it.setHasOverrideKeyword(true);
-}
-
-/** Removes the APP_GUARD of throttler: the module registers its own. */
-function migrateProviders(source: Source): void {
-  const { file } = source;
-  for (const each of file.getDescendantsOfKind(SyntaxKind.ObjectLiteralExpression)) {
-    if (each.wasForgotten() || !isGuardProvider(source, each)) continue;
-    const list = each.getParentIfKind(SyntaxKind.ArrayLiteralExpression);
-    if (!list || list.getFirstAncestor((node) => isBranch(node))) {
-      source.mark(
-        each,
-        "the provider of throttler's guard: remove it, since the module registers its own guard",
-      );
-      continue;
-    }
-    list.removeElement(each);
-    const property = list.getParentIfKind(SyntaxKind.PropertyAssignment);
-    if (list.getElements().length === 0 && property?.getName() === 'providers') property.remove();
-  }
-}
-
-/** Whether an object is `{ provide: APP_GUARD, useClass: ThrottlerGuard }`. */
-export function isGuardProvider(source: Source, object: TsMorph.ObjectLiteralExpression): boolean {
-  const values = valuesOf(source, object);
-  const guard = values?.get('useClass') ?? values?.get('useExisting');
-  return values?.get('provide')?.getText() === 'APP_GUARD' && source.is(guard, 'ThrottlerGuard');
 }
 
 /** `throw new ThrottlerException(message)` is an HttpException; elsewhere the class is that of a denial. */

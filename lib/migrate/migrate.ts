@@ -4,13 +4,12 @@ import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import type * as TsMorph from 'ts-morph';
 import { rejectConfig, rejectValue } from '../contracts/rate-limit-config.error.js';
 import { migrateDecorators } from './decorators.js';
-import { isGuardProvider, migrateGuards } from './guards.js';
+import { migrateGuards } from './guards.js';
 import { migrateModules } from './modules.js';
 import { limitsAfter, limitsBefore, type RouteLimits } from './limits.js';
 import { MARK, Source, THROTTLER, type Application } from './source.js';
 import { UNKNOWN, rootsOf, throttlersOf } from './throttlers.js';
-import { loadTsMorph, SyntaxKind, tsMorph } from './ts-morph.js';
-import { isTest } from './constants.js';
+import { loadTsMorph, tsMorph } from './ts-morph.js';
 
 /** How to migrate. */
 export interface MigrateOptions {
@@ -63,7 +62,7 @@ export async function migrate(path: string, { dryRun, force }: MigrateOptions): 
     indentationText: tsMorph.IndentationText.TwoSpaces,
   });
   const all = project.getSourceFiles().filter((file) => isWithin(folder, file.getFilePath()));
-  const application: Application = { names: undefined, hasGlobalGuard: false, roots: 0 };
+  const application: Application = { names: undefined, roots: 0 };
   const sources = all.map((file) => new Source(file, application));
   const found = sources.filter(({ file }) => namesThrottler(file));
   const lines = unreached(project, folder);
@@ -196,13 +195,6 @@ function look(sources: readonly Source[]): Application {
   return {
     roots: roots.length,
     names: names.length === 0 || names.includes(UNKNOWN) ? undefined : new Set(names),
-    hasGlobalGuard: sources.some(
-      (source) =>
-        !isTest(source.file) &&
-        source.file
-          .getDescendantsOfKind(SyntaxKind.ObjectLiteralExpression)
-          .some((each) => isGuardProvider(source, each)),
-    ),
   };
 }
 

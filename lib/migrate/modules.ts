@@ -8,10 +8,10 @@ import { isTest } from './constants.js';
 const SKIPS = ['skipIf', 'ignoreUserAgents'];
 
 const NO_LITERAL =
-  'the options are not a literal with `throttlers`, each a literal; write `rules` of RateLimitModule';
+  'the options are not a literal with `throttlers`, each a literal; write `rules` of RateLimitModule, with `registerGuard: false`';
 
 const SEVERAL =
-  'several calls configure throttler; give the folder of one application, or write the rules of RateLimitModule';
+  'several calls configure throttler; give the folder of one application, or write the rules of RateLimitModule, with `registerGuard: false`';
 
 const STORAGES =
   /^Throttler(Storage)?Redis(Service|Storage)?$|^RedisThrottlerStorage$|^ThrottlerStorageRedisService$/;
@@ -49,7 +49,7 @@ function migrateRoot(source: Source, call: TsMorph.CallExpression): void {
   const text = options ? optionsOf(source, options) : ["headers: 'throttler'", "body: 'nest'"];
   if (!text) return source.mark(call, NO_LITERAL);
   call.replaceWithText(
-    `${source.need('RateLimitModule')}.forRoot(${objectOf([...text, ...extras(source)])})`,
+    `${source.need('RateLimitModule')}.forRoot(${objectOf([...text, 'registerGuard: false'])})`,
   );
 }
 
@@ -59,16 +59,11 @@ function migrateAsync(source: Source, call: TsMorph.CallExpression): void {
   if (!values) return source.mark(call, 'forRootAsync: its argument is no object literal');
   const factory = values.get('useFactory');
   if (factory && !migrateFactory(source, factory)) return;
-  for (const extra of extras(source)) {
-    const [name, initializer] = extra.split(': ') as [string, string];
-    (options as TsMorph.ObjectLiteralExpression).addPropertyAssignment({ name, initializer });
-  }
+  (options as TsMorph.ObjectLiteralExpression).addPropertyAssignment({
+    name: 'registerGuard',
+    initializer: 'false',
+  });
   call.setExpression(`${source.need('RateLimitModule')}.forRootAsync`);
-}
-
-/** Without an APP_GUARD of throttler, the module must not register its own guard. */
-function extras({ application }: Source): string[] {
-  return application.hasGlobalGuard ? [] : ['registerGuard: false'];
 }
 
 /** Rewrites the options that a function returns. */

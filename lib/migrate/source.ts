@@ -17,8 +17,6 @@ const TYPES = new Set(['Decision', 'ExecutionContext']);
 export interface Application {
   /** Names of the throttlers; `undefined` if they are not visible in the source. */
   names: Set<string> | undefined;
-  /** Whether the guard of throttler is an APP_GUARD, so that the module's own guard replaces it. */
-  hasGlobalGuard: boolean;
   /** Number of calls of `forRoot` and `forRootAsync` of throttler. */
   roots: number;
 }
@@ -103,7 +101,9 @@ export class Source {
     }
     for (const declaration of this.file.getImportDeclarations()) {
       const whole = declaration.getNamespaceImport() ?? declaration.getDefaultImport();
-      if (whole && isFrom(declaration.getModuleSpecifierValue(), THROTTLER)) {
+      const from = declaration.getModuleSpecifierValue();
+      const isMigrated = isFrom(from, THROTTLER) || from.includes('throttler-storage');
+      if (whole && isFrom(from, THROTTLER)) {
         this.leave(
           declaration,
           'it is imported as a whole, so that its uses are not found; import the names',
@@ -111,20 +111,15 @@ export class Source {
       }
       for (const each of declaration.getNamedImports()) {
         const name = each.getAliasNode()?.getText() ?? each.getName();
-        if (this.isMigrated(declaration, name) && this.usesOf(name).length === 0) {
+        if (isMigrated && this.usesOf(name).length === 0) {
           if (declaration.getNamedImports().length > 1 || declaration.getDefaultImport()) each.remove();
           else declaration.remove();
-        } else if (isFrom(declaration.getModuleSpecifierValue(), THROTTLER)) {
+        } else if (isFrom(from, THROTTLER)) {
           this.leave(each, `it is still imported from ${THROTTLER}; remove its uses`);
         }
       }
     }
     for (const [from, names] of this.needed) this.addImport(from, [...names].toSorted());
-  }
-
-  private isMigrated(declaration: TsMorph.ImportDeclaration, name: string): boolean {
-    const from = declaration.getModuleSpecifierValue();
-    return isFrom(from, THROTTLER) || from.includes('throttler-storage') || name === 'APP_GUARD';
   }
 
   /** Returns where the file uses a name, besides its imports. */

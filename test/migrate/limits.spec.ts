@@ -199,13 +199,17 @@ it('a decorator that names no throttler, and two throttlers of one name, are mar
   expect(twice.text('app.module.ts')).toContain('MIGRATE_BY_HAND(ThrottlerModule.forRoot(');
 });
 
-it('the guard of all routes that a condition registers is not registered without it', async () => {
-  const provider = `...(process.env.LIVE ? [${GUARD}] : [])`;
+it.each([
+  ['in its order', `${GUARD}, { provide: APP_GUARD, useClass: KeyGuard }`],
+  ['under its condition', `...(process.env.LIVE ? [${GUARD}] : [])`],
+])('the provider of the global guard stays where it is, %s', async (_how, providers) => {
   const { text, isSame } = await migrated({
-    'app.module.ts': app('@Controller() class Routes { @Get() get() {} }', undefined, provider),
+    'app.module.ts': app('@Controller() class Routes { @Get() get() {} }', undefined, providers),
   });
-  expect(text('app.module.ts')).toContain('MIGRATE_BY_HAND({ provide: APP_GUARD');
-  expect(isSame).toBe(false);
+  const after = text('app.module.ts');
+  expect(after).toContain(`providers: [${providers.replace('ThrottlerGuard', 'RateLimitGuard')}]`);
+  expect(after).toContain('registerGuard: false');
+  expect(isSame).toBe(true);
 });
 
 it.each([
@@ -253,7 +257,7 @@ it('the table says unknown for a list of throttlers to which the program adds an
       'list',
     ),
   });
-  expect(rows).toEqual([['Routes.get', 'unknown', 'none', '! differs']]);
+  expect(rows).toEqual([['Routes.get', 'unknown', 'unknown', '! not known']]);
 });
 
 it.each([

@@ -119,11 +119,12 @@ describe.each([
   },
   {
     name: 'composed',
-    what: 'computed names, constants of other files, and decorators in functions',
+    what: 'computed names, constants of other files, decorators in functions, and a guard that runs after that of throttler',
     requests: [
       ...repeated(4, '/computed'),
       ...repeated(3, '/composed'),
-      ...repeated(3, '/constant'),
+      ...repeated(2, '/constant', { 'x-key': 'wrong' }),
+      ...repeated(1, '/constant'),
       ...repeated(6, '/skipped'),
     ],
     denied: 3,
