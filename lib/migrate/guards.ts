@@ -14,6 +14,9 @@ const DETAILS: Readonly<Record<string, string>> = {
   isBlocked: '!decision.allowed',
 };
 
+const PRECEDED =
+  'a getTracker of options or @Throttle precedes it, but `subjectOf` precedes every `by`; write it as `by` in `defaults`';
+
 const OTHERS: Readonly<Record<string, string>> = {
   generateKey: 'write `subjectOf`, and the `scope` of the rule',
   handleRequest: 'write `shouldSkip`, `subjectOf` and `deny`',
@@ -65,6 +68,7 @@ function rename(source: Source, type: TsMorph.ClassDeclaration, member: TsMorph.
 }
 
 function migrateTracker(source: Source, type: TsMorph.ClassDeclaration, member: Member): void {
+  if (source.application.hasTrackers) return source.mark(member, `getTracker: ${PRECEDED}`);
   if (!Node.isMethodDeclaration(member)) return source.mark(member, 'getTracker: write `subjectOf`');
   const [request, context] = member.getParameters();
   const requestName = request?.getNameNode().getText();

@@ -9,7 +9,8 @@ import { migrateModules } from './modules.js';
 import { limitsAfter, limitsBefore, type RouteLimits } from './limits.js';
 import { MARK, Source, THROTTLER, type Application } from './source.js';
 import { UNKNOWN, rootsOf, throttlersOf } from './throttlers.js';
-import { loadTsMorph, tsMorph } from './ts-morph.js';
+import { loadTsMorph, SyntaxKind, tsMorph } from './ts-morph.js';
+import { isTest } from './constants.js';
 
 /** How to migrate. */
 export interface MigrateOptions {
@@ -62,7 +63,7 @@ export async function migrate(path: string, { dryRun, force }: MigrateOptions): 
     indentationText: tsMorph.IndentationText.TwoSpaces,
   });
   const all = project.getSourceFiles().filter((file) => isWithin(folder, file.getFilePath()));
-  const application: Application = { names: undefined, roots: 0 };
+  const application: Application = { names: undefined, hasTrackers: false, roots: 0 };
   const sources = all.map((file) => new Source(file, application));
   const found = sources.filter(({ file }) => namesThrottler(file));
   const lines = unreached(project, folder);
@@ -188,12 +189,20 @@ function namesThrottler(file: TsMorph.SourceFile): boolean {
   return /['"]@nestjs\/throttler['"/]|['"`]THROTTLER:/.test(file.getFullText());
 }
 
+/** Whether an object literal of a file has a `getTracker`. */
+function hasTracker(file: TsMorph.SourceFile): boolean {
+  const objects = file.getDescendantsOfKind(SyntaxKind.ObjectLiteralExpression);
+  const texts = objects.flatMap((each) => each.getProperties().map((property) => property.getText()));
+  return texts.some((text) => /^(async )?['"[]*getTracker\b/.test(text));
+}
+
 /** Collects the facts about the application that one file cannot show. */
 function look(sources: readonly Source[]): Application {
   const roots = rootsOf(sources, 'ThrottlerModule');
   const names = roots.flatMap(({ source, call }) => throttlersOf(source, call).map(([name]) => name));
   return {
     roots: roots.length,
+    hasTrackers: sources.some(({ file }) => !isTest(file) && hasTracker(file)),
     names: names.length === 0 || names.includes(UNKNOWN) ? undefined : new Set(names),
   };
 }

@@ -17,6 +17,8 @@ const TYPES = new Set(['Decision', 'ExecutionContext']);
 export interface Application {
   /** Names of the throttlers; `undefined` if they are not visible in the source. */
   names: Set<string> | undefined;
+  /** Whether options or decorators of throttler have a `getTracker`, which precedes that of a guard. */
+  hasTrackers: boolean;
   /** Number of calls of `forRoot` and `forRootAsync` of throttler. */
   roots: number;
 }

@@ -199,6 +199,26 @@ it('a decorator that names no throttler, and two throttlers of one name, are mar
   expect(twice.text('app.module.ts')).toContain('MIGRATE_BY_HAND(ThrottlerModule.forRoot(');
 });
 
+const guard = (members: string): string => `class Own extends ThrottlerGuard { ${members} }`;
+
+const OWN = '{ provide: APP_GUARD, useClass: Own }';
+
+const TRACKER = "protected async getTracker(req: any) { return req.headers['x-tenant']; }";
+
+it.each([
+  ['@Throttle', '@Throttle({ default: { limit: 1, ttl: 1, getTracker: (req) => req.ip } })', undefined],
+  ['a throttler', '', '[{ limit: 1, ttl: 1, async getTracker(req) { return req.ip; } }]'],
+])(
+  'the tracker of a guard is marked if %s has one, which precedes it',
+  async (_where, decorator, options) => {
+    const routes = `${guard(TRACKER)} @Controller() class Routes { ${decorator} @Get() get() {} }`;
+    const { text, printed, isSame } = await migrated({ 'app.module.ts': app(routes, options, OWN) });
+    expect(text('app.module.ts')).not.toContain('subjectOf(');
+    expect(printed).toContain('write it as `by` in `defaults`');
+    expect(isSame).toBe(false);
+  },
+);
+
 it.each([
   ['in its order', `${GUARD}, { provide: APP_GUARD, useClass: KeyGuard }`],
   ['under its condition', `...(process.env.LIVE ? [${GUARD}] : [])`],
