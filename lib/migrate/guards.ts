@@ -17,6 +17,9 @@ const DETAILS: Readonly<Record<string, string>> = {
 const PRECEDED =
   'a getTracker of options or @Throttle precedes it, but `subjectOf` precedes every `by`; write it as `by` in `defaults`';
 
+const DEFAULT =
+  'only a returned super.getTracker(req) has a counterpart, the result `undefined`; write `subjectOf` with the address of the request';
+
 const OTHERS: Readonly<Record<string, string>> = {
   generateKey: 'write `subjectOf`, and the `scope` of the rule',
   handleRequest: 'write `shouldSkip`, `subjectOf` and `deny`',
@@ -72,6 +75,11 @@ function migrateTracker(source: Source, type: TsMorph.ClassDeclaration, member: 
   if (!Node.isMethodDeclaration(member)) return source.mark(member, 'getTracker: write `subjectOf`');
   const [request, context] = member.getParameters();
   const requestName = request?.getNameNode().getText();
+  const defaults = member
+    .getDescendantsOfKind(SyntaxKind.PropertyAccessExpression)
+    .filter((each) => each.getText() === 'super.getTracker')
+    .map((each) => defaultIn(member, each, requestName));
+  if (defaults.includes(undefined)) return source.mark(member, `getTracker: ${DEFAULT}`);
   const contextName = context?.getName() ?? 'context';
   for (const parameter of member.getParameters()) parameter.remove();
   member.addParameter({ name: contextName, type: source.need('ExecutionContext', '@nestjs/common') });
@@ -82,13 +90,29 @@ function migrateTracker(source: Source, type: TsMorph.ClassDeclaration, member: 
       : `${contextName}.switchToHttp().getRequest()`;
     member.insertStatements(0, `const ${requestName} = ${found};`);
   }
-  for (const call of member.getDescendantsOfKind(SyntaxKind.CallExpression)) {
-    if (call.wasForgotten() || call.getExpression().getText() !== 'super.getTracker') continue;
-    (call.getParentIfKind(SyntaxKind.AwaitExpression) ?? call).replaceWithText('undefined');
-  }
+  for (const each of defaults) each!.replaceWithText('undefined');
   member.removeReturnType();
   member.getNameNode().replaceWithText('subjectOf');
   override(member);
+}
+
+/** Returns the call of the default tracker if the method returns its result, so that it can return `undefined` instead. */
+function defaultIn(member: Node, callee: Node, request: string | undefined): Node | undefined {
+  const call = callee.getParentIfKind(SyntaxKind.CallExpression);
+  if (!call || call.getArguments()[0]?.getText() !== request) return undefined;
+  const value = call.getParentIfKind(SyntaxKind.AwaitExpression) ?? call;
+  let returned: Node = value;
+  for (let parent = returned.getParent(); parent; parent = returned.getParent()) {
+    const isBranch = Node.isConditionalExpression(parent)
+      ? parent.getCondition() !== returned
+      : Node.isBinaryExpression(parent) &&
+        /^(\|\||\?\?)$/.test(parent.getOperatorToken().getText()) &&
+        parent.getRight() === returned;
+    if (!isBranch && !Node.isParenthesizedExpression(parent)) break;
+    returned = parent;
+  }
+  const owner = returned.getFirstAncestor((node) => Node.isFunctionLikeDeclaration(node));
+  return Node.isReturnStatement(returned.getParent()) && owner === member ? value : undefined;
 }
 
 function migrateDenial(source: Source, member: Member): void {

@@ -220,6 +220,26 @@ it.each([
 );
 
 it.each([
+  ['`${await super.getTracker(req)}-${req.method}`', undefined],
+  ["(await super.getTracker(req)) ?? 'none'", undefined],
+  ['super.getTracker(req).then((ip) => `ip-${ip}`)', undefined],
+  ["super.getTracker({ ip: req.headers['cf-ip'] })", undefined],
+  ['[req].map((each) => { return super.getTracker(req); })[0]', undefined],
+  ['super.getTracker(req)', 'undefined'],
+  [
+    "req.headers['x-key'] ? req.headers['x-key'] : await super.getTracker(req)",
+    "req.headers['x-key'] : undefined",
+  ],
+  ["req.user?.id || (req.ok ? (await super.getTracker(req)) : 'bad')", "(undefined) : 'bad')"],
+])('the default tracker becomes undefined only as the result of a guard: %s', async (value, after) => {
+  const tracker = `async getTracker(req: any) { return ${value}; }`;
+  const routes = `${guard(tracker)} @Controller() class Routes { @Get() get() {} }`;
+  const { text, isSame } = await migrated({ 'app.module.ts': app(routes, undefined, OWN) });
+  expect(text('app.module.ts')).toContain(after ?? 'MIGRATE_BY_HAND("getTracker: only a returned');
+  expect(isSame).toBe(after !== undefined);
+});
+
+it.each([
   ['in its order', `${GUARD}, { provide: APP_GUARD, useClass: KeyGuard }`],
   ['under its condition', `...(process.env.LIVE ? [${GUARD}] : [])`],
 ])('the provider of the global guard stays where it is, %s', async (_how, providers) => {
