@@ -5,6 +5,9 @@ import { fieldsOf, objectOf, valuesOf } from './rules.js';
 import { isMetadataKey } from './throttlers.js';
 import { Node, SyntaxKind, type Values } from './ts-morph.js';
 
+/** The options of a throttler that `@Throttle` reads; it ignores others, such as `skipIf`. */
+const READ = ['limit', 'ttl', 'blockDuration', 'getTracker', 'generateKey'];
+
 const BY_HAND = 'write @RateLimit, one for each throttler';
 
 /** Rewrites `@Throttle` and `@SkipThrottle`, also where a function composes decorators. */
@@ -68,7 +71,10 @@ function throttle(source: Source, call: TsMorph.CallExpression): string[] | stri
   }
   return (
     wrongName(source, [...values.keys()], 'limited') ??
-    entries.map(([name, each]) => rateLimit(source, [...named(name), ...fieldsOf(source, each!)]))
+    entries.map(([name, each]) => {
+      const read = new Map([...each!].filter(([field]) => READ.includes(field)));
+      return rateLimit(source, [...named(name), ...fieldsOf(source, read)]);
+    })
   );
 }
 

@@ -184,6 +184,16 @@ it('the width of an IPv6 network and the user agents of all throttlers stay in f
   );
 });
 
+it('fields that @Throttle ignores have no effect afterwards', async () => {
+  const { text, isSame } = await migrated({
+    'app.module.ts': app(`
+      const STRICT = { ttl: 60_000, limit: 3, skipIf: () => true, ignoreUserAgents: [/bot/], ipv6SubnetPrefix: 32 };
+      @Controller() class Routes { @Throttle({ default: STRICT }) @Get() get() {} }`),
+  });
+  expect(text('app.module.ts')).toContain("@RateLimit({ window: '1m', limit: 3 })");
+  expect(isSame).toBe(true);
+});
+
 it('a decorator that names no throttler, and two throttlers of one name, are marked', async () => {
   const { text, isSame } = await migrated({
     'app.module.ts': app(
