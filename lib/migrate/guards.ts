@@ -20,6 +20,9 @@ const PRECEDED =
 const DEFAULT =
   'only a returned super.getTracker(req) has a counterpart, the result `undefined`; write `subjectOf` with the address of the request';
 
+const NOT_THROWN =
+  "it may return, which allows the request, but `deny` always denies; end it with a throw, or write mode: 'shadow' in the rules";
+
 const OTHERS: Readonly<Record<string, string>> = {
   generateKey: 'write `subjectOf`, and the `scope` of the rule',
   handleRequest: 'write `shouldSkip`, `subjectOf` and `deny`',
@@ -125,6 +128,10 @@ function migrateDenial(source: Source, member: Member): void {
   if (!isPlain || callsSuper) {
     return source.mark(member, 'throwThrottlingException: write deny(context, decision)');
   }
+  const isThrown =
+    Node.isThrowStatement(member.getStatements().at(-1)) &&
+    member.getDescendantsOfKind(SyntaxKind.ReturnStatement).length === 0;
+  if (!isThrown) return source.mark(member, `throwThrottlingException: ${NOT_THROWN}`);
   for (const use of uses) use.replaceWithText(DETAILS[use.getName()]!);
   const context = member.getParameters()[0]?.getName() ?? '_context';
   for (const parameter of member.getParameters()) parameter.remove();

@@ -249,6 +249,18 @@ it.each([
   expect(isSame).toBe(after !== undefined);
 });
 
+it.each(["console.log('limited');", "if (context) return; throw new Error('limited');"])(
+  'an exception of a guard that does not always throw is marked: %s',
+  async (body) => {
+    const denial = `async throwThrottlingException(context: any) { ${body} }`;
+    const routes = `${guard(denial)} @Controller() class Routes { @Get() get() {} }`;
+    const { text, printed, isSame } = await migrated({ 'app.module.ts': app(routes, undefined, OWN) });
+    expect(text('app.module.ts')).toContain('MIGRATE_BY_HAND("throwThrottlingException: it may return');
+    expect(printed).toContain("mode: 'shadow'");
+    expect(isSame).toBe(false);
+  },
+);
+
 it.each([
   ['in its order', `${GUARD}, { provide: APP_GUARD, useClass: KeyGuard }`],
   ['under its condition', `...(process.env.LIVE ? [${GUARD}] : [])`],
