@@ -23,6 +23,9 @@ const DEFAULT =
 const NOT_THROWN =
   "it may return, which allows the request, but `deny` always denies; end it with a throw, or write mode: 'shadow' in the rules";
 
+const REQUEST =
+  'getRequestResponse: nothing calls it, since the guard finds the request of each transport; if it changes the address, write `by`; else remove it';
+
 const OTHERS: Readonly<Record<string, string>> = {
   generateKey: 'write `subjectOf`, and the `scope` of the rule',
   handleRequest: 'write `shouldSkip`, `subjectOf` and `deny`',
@@ -51,6 +54,8 @@ type Member = TsMorph.ClassInstancePropertyTypes | TsMorph.MethodDeclaration;
 
 function migrateGuard(source: Source, type: TsMorph.ClassDeclaration): void {
   const members = [...type.getMethods(), ...type.getProperties()];
+  const request = type.getMethod('getRequestResponse');
+  if (request && !members.some((each) => each.getName() === 'getTracker')) source.leave(request, REQUEST);
   for (const member of members) {
     const name = member.getName();
     if (name === 'getTracker') migrateTracker(source, type, member);

@@ -261,6 +261,18 @@ it.each(["console.log('limited');", "if (context) return; throw new Error('limit
   },
 );
 
+it('the request that a guard without a tracker finds is left to the user, since it may change the address', async () => {
+  const request = "getRequestResponse(context: any) { return { req: { ip: 'other' }, res: {} }; }";
+  const routes = (members: string) => `${guard(members)} @Controller() class Routes { @Get() get() {} }`;
+  const alone = await migrated({ 'app.module.ts': app(routes(request), undefined, OWN) });
+  expect([alone.isSame, alone.printed.includes('if it changes the address, write `by`')]).toEqual([
+    false,
+    true,
+  ]);
+  const tracked = await migrated({ 'app.module.ts': app(routes(request + TRACKER), undefined, OWN) });
+  expect(tracked.isSame).toBe(true);
+});
+
 it.each([
   ['in its order', `${GUARD}, { provide: APP_GUARD, useClass: KeyGuard }`],
   ['under its condition', `...(process.env.LIVE ? [${GUARD}] : [])`],
