@@ -119,7 +119,7 @@ function isChanged(node: Node): boolean {
 
 /** Whether a file has tests, whose modules limit no route. */
 export function isTest(file: TsMorph.SourceFile): boolean {
-  return /[.-](spec|test)\.[cm]?ts$/.test(file.getFilePath());
+  return /[.-](spec|test)\.[cm]?tsx?$/.test(file.getFilePath());
 }
 
 function changesIn(project: TsMorph.Project): ReadonlySet<Node> {

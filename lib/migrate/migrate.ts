@@ -109,7 +109,8 @@ function unreached(project: TsMorph.Project, folder: string): string[] {
   const { outDir = join(folder, 'dist') } = project.getCompilerOptions();
   const scripts = host
     .globSync([...patterns(folder, 'js,mjs,cjs,jsx'), `!${outDir}/**`])
-    .filter((file) => !host.fileExistsSync(file.replace(/js$/, 'ts'))) // compiled beside its source
+    // compiled beside its source
+    .filter((file) => !['ts', 'tsx'].some((each) => host.fileExistsSync(file.replace(/jsx?$/, each))))
     .filter((file) => host.readFileSync(file).includes(THROTTLER));
   const line = (file: string, why: string): string => `unchanged ${relative(process.cwd(), file)}\n  ${why}`;
   return [
@@ -159,7 +160,7 @@ function open(path: string): TsMorph.Project {
     skipAddingFilesFromTsConfig: true,
     ...(config !== undefined && { tsConfigFilePath: config }),
   });
-  project.addSourceFilesAtPaths(patterns(path, 'ts,mts,cts'));
+  project.addSourceFilesAtPaths(patterns(path, 'ts,mts,cts,tsx'));
   return project;
 }
 

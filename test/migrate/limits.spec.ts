@@ -147,6 +147,7 @@ it('the limits of a test are not those of the application', async () => {
 
 it.each([
   ['app.js', "const { Throttle } = require('@nestjs/throttler');", 'is no TypeScript'],
+  ['app.jsx', "const { Throttle } = require('@nestjs/throttler');", 'is no TypeScript'],
   ['app.ts', "const { Throttle } = require('@nestjs/throttler');", 'without naming what it uses'],
   ['app.ts', "import throttler = require('@nestjs/throttler');", 'without naming what it uses'],
   ['app.ts', "export const guard = () => import('@nestjs/throttler');", 'without naming what it uses'],
@@ -271,6 +272,22 @@ it('the request that a guard without a tracker finds is left to the user, since 
   ]);
   const tracked = await migrated({ 'app.module.ts': app(routes(request + TRACKER), undefined, OWN) });
   expect(tracked.isSame).toBe(true);
+});
+
+it('files with JSX are migrated, and what they compile to beside them is not listed', async () => {
+  const routes = `import { Controller, Get } from '@nestjs/common';
+    import { Throttle } from '@nestjs/throttler';
+    @Controller() export class Pages { @${strict(1)} @Get() get() { return <p>page</p>; } }`;
+  const { rows, isSame, text } = await migrated({
+    'app.module.ts': app(''),
+    'pages.tsx': routes,
+    'pages.js': "require('@nestjs/throttler');",
+  });
+  expect(rows).toEqual([['Pages.get', 'default 1 per 1m', 'default 1 per 1m']]);
+  expect(text('pages.tsx')).toContain(
+    "@RateLimit({ window: '1m', limit: 1 }) @Get() get() { return <p>page</p>; }",
+  );
+  expect(isSame).toBe(true);
 });
 
 it.each([
