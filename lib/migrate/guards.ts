@@ -26,6 +26,11 @@ const NOT_THROWN =
 const REQUEST =
   'getRequestResponse: nothing calls it, since the guard finds the request of each transport; if it changes the address, write `by`; else remove it';
 
+const SHARED_HOOKS = ['getTracker', 'shouldSkip', 'throwThrottlingException'];
+
+const SHARED =
+  'another guard of throttler runs for the same request, which counts once here; write two rules with different `by`, for one guard';
+
 const OTHERS: Readonly<Record<string, string>> = {
   generateKey: 'write `subjectOf`, and the `scope` of the rule',
   handleRequest: 'write `shouldSkip`, `subjectOf` and `deny`',
@@ -58,7 +63,9 @@ function migrateGuard(source: Source, type: TsMorph.ClassDeclaration): void {
   if (request && !members.some((each) => each.getName() === 'getTracker')) source.leave(request, REQUEST);
   for (const member of members) {
     const name = member.getName();
-    if (name === 'getTracker') migrateTracker(source, type, member);
+    const isShared = source.application.sharedGuards.has(type.getName() ?? '');
+    if (isShared && SHARED_HOOKS.includes(name)) source.mark(member, `${name}: ${SHARED}`);
+    else if (name === 'getTracker') migrateTracker(source, type, member);
     else if (name === 'getRequestResponse') rename(source, type, member as TsMorph.MethodDeclaration);
     else if (name === 'shouldSkip') override(member);
     else if (name === 'throwThrottlingException') migrateDenial(source, member);

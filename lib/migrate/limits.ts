@@ -14,8 +14,10 @@ import {
   mapOf,
   rootsOf,
   throttlersOf,
+  usedGuards,
   type Class,
   type Decoration,
+  type Guards,
 } from './throttlers.js';
 import { Node, SyntaxKind, type Values } from './ts-morph.js';
 import { isTest } from './constants.js';
@@ -57,7 +59,8 @@ export function limitsBefore(sources: readonly Source[]): RouteLimits {
     for (const [name, values] of throttlersOf(source, call)) all.set(name, limitIn(source, values, 'ttl'));
   }
   const guards = guardsOf(sources, 'ThrottlerGuard');
-  return routes(sources, roots.length === 1 ? all : unknown(), guards, readThrottle, (handler, hasOwnGuard) =>
+  const known = roots.length === 1 ? all : unknown();
+  return routes(sources, known, guards, guards.global.length > 0, readThrottle, (handler, hasOwnGuard) =>
     // Nest 12 runs global guards in gateways, Nest 11 does not.
     handler === 'SubscribeMessage' && !hasOwnGuard ? UNKNOWN : 'all',
   );
@@ -81,13 +84,9 @@ export function limitsAfter(sources: readonly Source[]): RouteLimits {
       all.set(name, limitIn(source, mapOf(source, each), 'window'));
   }
   const guards = guardsOf(sources, 'RateLimitGuard');
-  const isGlobal = guards.isGlobal || found.some(({ registersGuard }) => registersGuard);
-  return routes(
-    sources,
-    found.length === 1 ? all : unknown(),
-    { ...guards, isGlobal },
-    readRateLimit,
-    (handler) => (/Pattern$|^Grpc/.test(handler) ? 'named' : 'all'),
+  const isGlobal = guards.global.length > 0 || found.some(({ registersGuard }) => registersGuard);
+  return routes(sources, found.length === 1 ? all : unknown(), guards, isGlobal, readRateLimit, (handler) =>
+    /Pattern$|^Grpc/.test(handler) ? 'named' : 'all',
   );
 }
 
@@ -135,7 +134,8 @@ function named(decorations: readonly Decoration[], name: string): Decoration[] {
 function routes(
   sources: readonly Source[],
   all: Limits,
-  guards: ReturnType<typeof guardsOf>,
+  guards: Guards,
+  isGlobal: boolean,
   read: ReadPlace,
   reach: Reach,
 ): RouteLimits {
@@ -146,11 +146,9 @@ function routes(
       const lineage = lineageOf(type);
       for (const method of handlersOf(source, lineage)) {
         const places = [...lineage.toReversed(), method].map((place) => decorationsAt(source, place));
-        const hasOwnGuard = places
-          .flat()
-          .some(({ call }) => isUseGuards(call) && call.getArguments().some(guards.isNamedIn));
+        const hasOwnGuard = usedGuards(places.flat()).flatMap(guards.namesIn).length > 0;
         const file = relative(process.cwd(), source.file.getFilePath());
-        const isGuarded = guards.isGlobal || hasOwnGuard;
+        const isGuarded = isGlobal || hasOwnGuard;
         const reached = reach(handlerIn(source, method), hasOwnGuard);
         const limits = isGuarded
           ? limitsOf(source, places, all, read, reached === 'named')
@@ -164,8 +162,6 @@ function routes(
   }
   return found;
 }
-
-const isUseGuards = (call: TsMorph.CallExpression): boolean => call.getExpression().getText() === 'UseGuards';
 
 function limitsOf(
   source: Source,

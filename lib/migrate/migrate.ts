@@ -8,7 +8,7 @@ import { migrateGuards } from './guards.js';
 import { migrateModules } from './modules.js';
 import { limitsAfter, limitsBefore, type RouteLimits } from './limits.js';
 import { MARK, Source, THROTTLER, type Application } from './source.js';
-import { UNKNOWN, rootsOf, throttlersOf } from './throttlers.js';
+import { UNKNOWN, rootsOf, sharedGuards, throttlersOf } from './throttlers.js';
 import { loadTsMorph, SyntaxKind, tsMorph } from './ts-morph.js';
 import { isTest } from './constants.js';
 
@@ -63,7 +63,12 @@ export async function migrate(path: string, { dryRun, force }: MigrateOptions): 
     indentationText: tsMorph.IndentationText.TwoSpaces,
   });
   const all = project.getSourceFiles().filter((file) => isWithin(folder, file.getFilePath()));
-  const application: Application = { names: undefined, hasTrackers: false, roots: 0 };
+  const application: Application = {
+    names: undefined,
+    hasTrackers: false,
+    sharedGuards: new Set(),
+    roots: 0,
+  };
   const sources = all.map((file) => new Source(file, application));
   const found = sources.filter(({ file }) => namesThrottler(file));
   const lines = unreached(project, folder);
@@ -203,6 +208,7 @@ function look(sources: readonly Source[]): Application {
   const names = roots.flatMap(({ source, call }) => throttlersOf(source, call).map(([name]) => name));
   return {
     roots: roots.length,
+    sharedGuards: sharedGuards(sources),
     hasTrackers: sources.some(({ file }) => !isTest(file) && hasTracker(file)),
     names: names.length === 0 || names.includes(UNKNOWN) ? undefined : new Set(names),
   };

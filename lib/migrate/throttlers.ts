@@ -138,10 +138,10 @@ export function lineageOf(type: Class): Class[] {
   return parent && parent !== type ? [type, ...lineageOf(parent)] : [type];
 }
 
-/** A guard and its subclasses: where a node names one, and whether one limits every route. */
+/** A guard and its subclasses: the names of those that a node names, and of those that limit every route. */
 export interface Guards {
-  readonly isNamedIn: (node: Node) => boolean;
-  readonly isGlobal: boolean;
+  readonly namesIn: (node: Node) => string[];
+  readonly global: readonly string[];
 }
 
 /** Finds the uses of a guard: `APP_GUARD` and `useGlobalGuards` limit every route. */
@@ -154,19 +154,43 @@ export function guardsOf(sources: readonly Source[], guard: string): Guards {
       if (bases.some((base) => base && isCalled(base, guard))) names.add(type.getName());
     }
   }
-  const named = (source: Source, node: Node): boolean =>
-    nodesIn(source, node).some((each) => Node.isIdentifier(each) && names.has(each.getText()));
-  const isGlobal = sources.some((source) => {
-    const { file } = source;
+  const namesIn = (node: Node): string[] =>
+    nodesIn(sources[0]!, node)
+      .filter((each) => Node.isIdentifier(each) && names.has(each.getText()))
+      .map((each) => each.getText());
+  const global = sources.flatMap(({ file }) => {
     const providers = file
       .getDescendantsOfKind(SyntaxKind.ObjectLiteralExpression)
       .filter((each) => /\bprovide:\s*APP_GUARD\b/.test(each.getText()));
     const calls = file
       .getDescendantsOfKind(SyntaxKind.CallExpression)
       .filter((each) => each.getExpression().getText().endsWith('.useGlobalGuards'));
-    return [...providers, ...calls.flatMap((each) => each.getArguments())].some((each) =>
-      named(source, each),
-    );
+    return [...providers, ...calls.flatMap((each) => each.getArguments())].flatMap(namesIn);
   });
-  return { isNamedIn: (node) => named(sources[0]!, node), isGlobal };
+  return { namesIn, global };
+}
+
+/** The names of the guards of throttler that a request passes beside another, outside tests. */
+export function sharedGuards(all: readonly Source[]): Set<string> {
+  const sources = all.filter(({ file }) => !isTest(file));
+  const { global, namesIn } = guardsOf(sources, 'ThrottlerGuard');
+  const lists = sources.flatMap((source) => {
+    const guardsAt = (place: Place): string[] =>
+      usedGuards(decorationsAt(source, place)).flatMap((each) => namesIn(each));
+    return classesIn(source).flatMap((type) => {
+      const lineage = lineageOf(type);
+      const own = lineage.flatMap(guardsAt);
+      return lineage.flatMap((each) => each.getMethods()).map((method) => [...own, ...guardsAt(method)]);
+    });
+  });
+  const routes = [[], ...lists].map((each) => new Set([...global, ...each]));
+  return new Set(routes.filter(({ size }) => size > 1).flatMap((names) => [...names]));
+}
+
+/** The guards that decorators add. */
+export function usedGuards(decorations: readonly Decoration[]): Node[] {
+  const calls = decorations.map(({ call }) => call);
+  return calls
+    .filter((call) => call.getExpression().getText() === 'UseGuards')
+    .flatMap((call) => call.getArguments());
 }

@@ -291,6 +291,23 @@ it('files with JSX are migrated, and what they compile to beside them is not lis
 });
 
 it.each([
+  ['a global guard', '@UseGuards(Own) @Get()', GUARD],
+  ['the guard of its class', '@UseGuards(Own) @Get()', '', '@UseGuards(ThrottlerGuard)'],
+  ['a guard in the same decorator', '@UseGuards(ThrottlerGuard, Own) @Get()', ''],
+  ['a second global guard', '@Get()', `${GUARD}, ${OWN}`],
+  ['no other guard', "@UseGuards(Own) @Get() only() {} @UseGuards(ThrottlerGuard) @Get('b')", '', ''],
+])(
+  'a guard with hooks is marked if a request passes it and %s',
+  async (other, route, providers, type = '') => {
+    const routes = `${guard(TRACKER)} ${type} @Controller() class Routes { ${route} get() {} }`;
+    const { text, isSame } = await migrated({ 'app.module.ts': app(routes, undefined, providers) });
+    const isAlone = other === 'no other guard';
+    expect(text('app.module.ts').includes('write two rules with different `by`')).toBe(!isAlone);
+    expect(isSame).toBe(isAlone);
+  },
+);
+
+it.each([
   ['in its order', `${GUARD}, { provide: APP_GUARD, useClass: KeyGuard }`],
   ['under its condition', `...(process.env.LIVE ? [${GUARD}] : [])`],
 ])('the provider of the global guard stays where it is, %s', async (_how, providers) => {
