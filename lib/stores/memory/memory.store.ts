@@ -15,7 +15,7 @@ import type { Place } from '../../contracts/lru-map.js';
 import { Entries, Evictions, Resets } from './entries.js';
 import {
   blockedFor,
-  Crossings,
+  crossingsOf,
   nextOf,
   nextOfPeek,
   stepOfBlocked,
@@ -41,9 +41,6 @@ export interface MemoryStoreOptions {
 
 const OPTIONS = { clock: CLOCK, maxKeys: FROM_ONE };
 
-/** How much longer states are kept with an injected clock, which may step back further than the system's clock. */
-const SLACK = 3600e6;
-
 /**
  * Stores the state in the memory of this process. It decides like Redis, and loses all state at a restart.
  *
@@ -57,9 +54,11 @@ export class MemoryStore implements BaseStore {
   readonly stopwatch: Clock;
   private readonly entries: Entries;
   private readonly evictions: Evictions;
+  /** How much longer states are kept, in microseconds: an injected clock may step back further than the system's. */
   private readonly slack: number;
   private readonly resets: Resets;
-  private readonly crossings = new Crossings();
+  /** Reports of thresholds, for when all states are stored, since listeners may use the store. */
+  private readonly crossings: (() => void)[] = [];
   private readonly grantFollowers = new Set<GrantFollower>();
 
   /** @throws RateLimitConfigError if an option is invalid */
@@ -67,7 +66,7 @@ export class MemoryStore implements BaseStore {
     const { clock, maxKeys = 100_000 } = readOptions('MemoryStore', options, OPTIONS);
     this.clock = clock ?? Date.now;
     this.stopwatch = clock ?? (() => performance.now());
-    this.slack = clock ? SLACK : 0;
+    this.slack = clock ? 3600e6 : 0;
     this.evictions = new Evictions(maxKeys, this.stopwatch);
     this.entries = new Entries(maxKeys, this.isOver, (expiresAt) => {
       if (expiresAt > this.now()) this.evictions.report();
@@ -85,17 +84,20 @@ export class MemoryStore implements BaseStore {
     if (hits.length === 1) {
       const hit = hits[0]!;
       const step = this.stepOrBlock(hit, now, options);
-      return this.crossings.reported([this.settle(hit, step, !step.allowed && !hit.shadow, now, options)]);
+      const settled = [this.settle(hit, step, !step.allowed && !hit.shadow, now, options)];
+      if (this.crossings.length > 0) this.report();
+      return settled;
     }
     const steps = hits.map((hit) => this.stepOrBlock(hit, now, options));
     const areDenied = isDenied(hits, steps);
     const settled = hits.map((hit, index) => this.settle(hit, steps[index]!, areDenied, now, options));
-    return this.crossings.reported(settled);
+    if (this.crossings.length > 0) this.report();
+    return settled;
   }
 
   async adjust(adjustments: readonly Adjustment[]): Promise<readonly boolean[]> {
     const now = this.now();
-    const adjusted = adjustments.map((adjustment) => {
+    return adjustments.map((adjustment) => {
       const state = this.entries.get(adjustment);
       if (state === undefined && adjustment.kind !== 'charge') return false;
       if (endsWithReset(adjustment) && this.resets.isCleared(adjustment, now)) return false;
@@ -103,10 +105,9 @@ export class MemoryStore implements BaseStore {
       if (next) this.keep(adjustment, next, now);
       if (next?.remaining === undefined) return next !== undefined;
       adjustment.left?.(next.remaining);
-      if (adjustment.alerts) this.crossings.add(this.entries, adjustment, next, now);
+      if (adjustment.alerts) for (const report of crossingsOf(this.entries, adjustment, next, now)) report();
       return true;
     });
-    return this.crossings.reported(adjusted);
   }
 
   async block({ block }: Counter, duration: number): Promise<boolean> {
@@ -160,8 +161,7 @@ export class MemoryStore implements BaseStore {
   private readonly isOver = (expiresAt: number): boolean => expiresAt + this.slack <= this.now();
 
   private step(hit: Counter, now: number, cost: number, maxWait?: MaxWait, lease?: string) {
-    const { algorithm, parameters } = hit;
-    return algorithm.step(this.entries.get(hit), now, cost, parameters, maxWait, lease);
+    return hit.algorithm.step(this.entries.get(hit), now, cost, hit.parameters, maxWait, lease);
   }
 
   /** Decides a hit, with the block of its subject. A denial starts a block, unless the cost can never fit. */
@@ -209,8 +209,12 @@ export class MemoryStore implements BaseStore {
   /** Stores a charge. Returns the time until a permit is available if it took the last one; `null` if it did not. */
   private charge(hit: Hit, step: Allowed<unknown>, now: number): number | null {
     this.keep(hit, step, now);
-    if (hit.alerts) this.crossings.add(this.entries, hit, step, now);
+    if (hit.alerts) this.crossings.push(...crossingsOf(this.entries, hit, step, now));
     return step.remaining === 0 && !hit.algorithm.leases ? this.step(hit, now, 1).retryAfter : null;
+  }
+
+  private report(): void {
+    for (const report of this.crossings.splice(0)) report();
   }
 
   private keepDenied(hit: Hit, step: BlockableStep & Denied, now: number): void {
@@ -224,9 +228,7 @@ export class MemoryStore implements BaseStore {
   private keepMoved(hit: Hit, now: number): void {
     const { algorithm, parameters, block } = hit;
     const blocked = block && (this.entries.get(block) as BlockState | undefined);
-    if (blocked && setBack(blocked.written, now) > 0) {
-      this.blockFor(block, blockedFor(blocked, now), now);
-    }
+    if (blocked && setBack(blocked.written, now) > 0) this.blockFor(block, blockedFor(blocked, now), now);
     const state = algorithm.isAhead && this.entries.get(hit);
     if (state === undefined || !algorithm.isAhead!(state, now, parameters)) return;
     const step = this.step(hit, now, 0);

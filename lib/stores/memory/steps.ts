@@ -77,31 +77,22 @@ export function nextOfPeek(
   return algorithm.step(state, now, 1, parameters).retryAfter;
 }
 
-/** The thresholds that charges have crossed. They are reported when all states are stored, since listeners may use the store. */
-export class Crossings {
-  private reports: (() => void)[] = [];
-
-  /** Stores which thresholds a charge has crossed, as alerts.lua does. */
-  add(
-    entries: Entries,
-    { key, alerts, cost }: Counter & { readonly cost: number },
-    { remaining = 0, resetAfter = 0 }: { readonly remaining?: number; readonly resetAfter?: number },
-    now: number,
-  ): void {
-    for (const [index, given] of alerts!.levels.entries()) {
-      const level = given < 0 ? cost - 1 : given;
-      if (remaining > level || remaining + cost <= level) continue;
-      const reported = { key: `${key}:alert:${given}` };
-      if (Number(entries.get(reported) ?? 0) > now) continue;
-      const until = now + (alerts!.keptFor || resetAfter);
-      entries.set(reported, until, until, 1);
-      this.reports.push(() => alerts!.crossed(index, remaining));
-    }
+/** Stores which thresholds a charge has crossed, as alerts.lua does. Returns what reports them. */
+export function crossingsOf(
+  entries: Entries,
+  { key, alerts, cost }: Counter & { readonly cost: number },
+  { remaining = 0, resetAfter = 0 }: { readonly remaining?: number; readonly resetAfter?: number },
+  now: number,
+): (() => void)[] {
+  const reports: (() => void)[] = [];
+  for (const [index, given] of alerts!.levels.entries()) {
+    const level = given < 0 ? cost - 1 : given;
+    if (remaining > level || remaining + cost <= level) continue;
+    const reported = { key: `${key}:alert:${given}` };
+    if (Number(entries.get(reported) ?? 0) > now) continue;
+    const until = now + (alerts!.keptFor || resetAfter);
+    entries.set(reported, until, until, 1);
+    reports.push(() => alerts!.crossed(index, remaining));
   }
-
-  /** Reports those of the states that a result is of, and returns the result. */
-  reported<Result>(result: Result): Result {
-    if (this.reports.length > 0) for (const report of this.reports.splice(0)) report();
-    return result;
-  }
+  return reports;
 }
