@@ -1,5 +1,5 @@
 // Runs the specs of lib and the applications in memory on other versions of Node, which npm installs into .cache/:
-// node scripts/test-nodes.mjs 22 24 26
+// node scripts/test-nodes.mjs 22 26
 import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { delimiter, join, resolve } from 'node:path';
