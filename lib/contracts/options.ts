@@ -114,7 +114,7 @@ export function readOptions<Options extends object>(
   checks: { readonly [Name in keyof Required<Options>]: OptionCheck },
 ): Options {
   const known = checks as OptionChecks;
-  if (given !== undefined && (!isFields(given) || isOtherThing(given, known))) {
+  if (given !== undefined && (!isFields(given) || isForeign(given, known))) {
     rejectValue(`the options of ${what}`, given, `an object with ${Object.keys(known).join(', ')}`);
   }
   const own: Record<string, unknown> = { ...given }; // Read once: a getter may return another value the next time.
@@ -138,7 +138,7 @@ export function readOptions<Options extends object>(
 }
 
 /** Whether an object is an instance of a class that has none of the options, such as the store itself. */
-function isOtherThing(given: object, known: OptionChecks): boolean {
+function isForeign(given: object, known: OptionChecks): boolean {
   const { name } = given.constructor ?? Object;
   return name !== 'Object' && !Object.keys(known).some((option) => option in given);
 }

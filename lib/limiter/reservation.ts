@@ -105,8 +105,9 @@ export class Reservation<Actual = number | CostByRule> implements AsyncDisposabl
   }
 
   /**
-   * Refunds the whole reservation, except what `used` charged beyond it; with `leaky-bucket` nothing then. If the permits come later, neither it nor a smaller
-   * `settle` refunds them once others are reserved behind them, whose delays are known already.
+   * Refunds the whole reservation, except what `used` charged beyond it: with `leaky-bucket`, it refunds nothing then. If the
+   * permits come later, neither it nor a smaller `settle` refunds them once others are reserved behind them, whose delays are
+   * known already.
    *
    * @returns whether permits were refunded or released
    */
