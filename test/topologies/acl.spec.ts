@@ -1,57 +1,24 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, it } from '@jest/globals';
 import { Cluster } from 'ioredis';
-import { textOf } from '../readme/code-blocks.js';
-import { askServer } from '../support/redis/ask-server.js';
 import { startCluster } from '../support/redis/cluster.js';
-import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
+import { startRedisServer } from '../support/redis/redis-server.mjs';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
-import { sourceOf, topologyContract, whyRefused } from './topology.js';
+import {
+  CLIENT_RIGHTS,
+  CLUSTER_RIGHTS,
+  credentials,
+  FUNCTION_RIGHTS,
+  refusals,
+  USER,
+  user,
+} from './documented-user.js';
+import { sourceOf, topologyContract } from './topology.js';
 
-/** The user in docs/operations.md, and the additional rights on a cluster. */
-const [access = ''] = /## Access\n[^]*?End of access/.exec(textOf('docs/operations.md')) ?? [];
-const [, user = ''] = /^(user limiter .*)$/m.exec(access) ?? [];
-const [, CLUSTER_RIGHTS = ''] = /On Cluster, add `([^`]+)`/.exec(access) ?? [];
-
-/** Rights for scripts, for connecting, and for changes by other processes. */
-const CLIENT_RIGHTS = ['+evalsha', '+eval', '+info', '+ping', '+subscribe', '+unsubscribe'];
-const FUNCTION_RIGHTS = ['+fcall', '+function|load', '+function|list', '+function|delete'];
-
-const USER = user.replaceAll('rl:', 't:');
 /** Like Redis 6.2. */
 const USER_WITHOUT_FUNCTIONS = FUNCTION_RIGHTS.reduce(
   (rights, right) => rights.replace(` ${right}`, ''),
   USER,
-);
-const credentials = { username: 'limiter', password: 'secret' };
-
-/** The commands, keys and channels that servers have rejected. */
-async function refusals(...servers: RedisServer[]): Promise<unknown[]> {
-  const logs = await Promise.all(servers.map((server) => askServer(server, 'ACL', 'LOG')));
-  const objects = (logs.flat() as unknown[][]).map((fields) => fields[fields.indexOf('object') + 1]);
-  return objects.filter((object) => !String(object).startsWith('client|')); // The commands with which ioredis sends its name.
-}
-
-topologyContract(
-  'a user who may do no more than the limiter needs',
-  async () => {
-    const server = await startRedisServer({ config: [USER] });
-    const { host, port } = server;
-    return { redis: { host, port, ...credentials }, server, stop: () => server.stop() };
-  },
-  (servers) => {
-    it("a user with the documented rights passes the contract in the server's time", async () => {
-      expect(await whyRefused(servers().redis)).toBeUndefined();
-    });
-
-    it('a user with the documented rights is never rejected', async () => {
-      expect(await refusals(servers().server)).toEqual([]);
-    });
-
-    it('a user with the documented rights is restricted to the prefix', async () => {
-      expect(await whyRefused(servers().redis, 'rl:')).toContain('NOPERM');
-    });
-  },
 );
 
 topologyContract('a user who may run scripts only', async () => {
