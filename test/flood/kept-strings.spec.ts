@@ -4,8 +4,8 @@ import { until } from '../support/redis/until.mjs';
 import { SmallProcess, type Sent } from './small-process.js';
 import { flood, PATIENCE_MS, scaled } from './scale.js';
 
-const URLS = scaled(16_000, 1000);
-const BODIES = scaled(3000, 200);
+const URLS = scaled(16_000, 500);
+const BODIES = scaled(3000, 100);
 
 /** What a test may leave in the process, in MB: 2 kB for each subject, and what the first requests of a route load. */
 const MOST_LEFT_MB = 2 + (2 * URLS) / 1000;

@@ -11,11 +11,11 @@ import { Recorder, type RecorderOptions } from './recorder.js';
 
 const PROCESSES = 2;
 /** Number of requests of each process during a fault. */
-const REQUESTS = scaled(3000, 600);
+const REQUESTS = scaled(3000, 400);
 
 /** Number of consecutive decisions of each process: before a fault, and after it to show its effects. */
 const BEFORE = 200;
-const AFTER = 1000;
+const AFTER = scaled(1000, 500);
 
 /** How long unused permits may stay charged after all requests: see docs/adr/0022-lost-calls.md. */
 const SETTLED_MS = 10_000;
