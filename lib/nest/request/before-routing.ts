@@ -2,8 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Decision } from '../../contracts/decision.js';
 import { rawOf } from '../../http/response-end.js';
 import { DecidedHit } from '../../limiter/decision.js';
-import type { Applied, Exchange } from './exchange.js';
-import { RouteLimit } from './route-limit.js';
+import type { RouteLimit } from './route-limit.js';
 import { Route } from './routes.js';
 
 /** A rule that is applied to requests before they are routed. */
@@ -68,31 +67,10 @@ export class BeforeRouting {
     return before ? DecidedHit.joined(before, decision) : decision;
   }
 
-  /**
-   * Returns the limit of a rule. The first handler of a request does not charge what its rule has charged before routing.
-   *
-   * @param id the route; `undefined` for a rule of the module
-   */
-  limitOf(id: string | undefined, ...limit: LimitArguments): RouteLimit {
-    const [{ name }] = limit;
-    return id !== undefined && this.rules.has(name)
-      ? new OnceLimit(this, ...limit)
-      : new RouteLimit(...limit);
-  }
-}
-
-type LimitArguments = ConstructorParameters<typeof RouteLimit>;
-
-/** A limit of a handler that does not apply to the first handler of a request which the same rule has charged before routing. */
-class OnceLimit extends RouteLimit {
-  constructor(
-    private readonly before: BeforeRouting,
-    ...limit: LimitArguments
-  ) {
-    super(...limit);
-  }
-
-  override apply(exchange: Exchange): Applied | Promise<Applied> {
-    return this.before.use(exchange.request, this.name) ? [] : super.apply(exchange);
+  /** Keeps the limit of a handler from charging a request again, if its rule has done so before routing. */
+  precede(limit: RouteLimit): void {
+    if (!this.rules.has(limit.name)) return;
+    const apply = limit.apply.bind(limit);
+    limit.apply = (exchange) => (this.use(exchange.request, limit.name) ? [] : apply(exchange));
   }
 }

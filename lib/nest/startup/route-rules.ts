@@ -24,7 +24,7 @@ import {
 } from './handlers.js';
 import { textOf } from '../request/rate-limit-extension.js';
 import { BeforeRouting, type EarlyRule } from '../request/before-routing.js';
-import type { RouteLimit } from '../request/route-limit.js';
+import { RouteLimit } from '../request/route-limit.js';
 import type { TransportLoader } from '../request/transport-loader.js';
 import { TRANSPORT_LOADER } from '../tokens.js';
 import { unreadVariables } from '../rules/overrides.js';
@@ -215,7 +215,8 @@ export class RouteRules implements OnApplicationShutdown {
     const rule = this.table.compile(fields, owner, id);
     if (!rule) return undefined;
     this.declared.report(this.shared.add(fields, owner));
-    const limit = this.before.limitOf(id, rule, this.warnings, this.declared.read.onStoreError);
+    const limit = new RouteLimit(rule, this.warnings, this.declared.read.onStoreError);
+    if (id !== undefined) this.before.precede(limit);
     this.checks.add(limit);
     return limit;
   }
