@@ -10,7 +10,7 @@ export class KeyedRule {
   private known: Map<Subject, readonly RuleHit[]> | undefined;
   /** Whether hits were built before: a rule created for one request caches nothing. */
   private isUsed = false;
-  private ref: WeakRef<Caching> | undefined;
+  private ref: WeakRef<Cache> | undefined;
 
   /**
    * @param hitsOf builds the hits with the costs of the rules; they keep no reference to a string of the request
@@ -31,24 +31,17 @@ export class KeyedRule {
     return cost === undefined ? hits : atCost(hits, cost);
   }
 
-  /** Clears the cache of this rule. */
-  forget(): void {
-    this.known = undefined;
-  }
-
-  private built(subject: Subject): readonly RuleHit[] {
-    const hits = this.hitsOf(subject);
-    if (this.isUsed && this.cacheLimit) this.remember(hits, this.cacheLimit);
+  private built(given: Subject): readonly RuleHit[] {
+    const hits = this.hitsOf(given);
+    const { subject, key } = hits[0]!;
+    if (this.isUsed && this.cacheLimit && typeof subject === 'string') {
+      this.known ??= new Map();
+      this.ref ??= new WeakRef(this.known);
+      this.cacheLimit.add(this.ref, BYTES + hits.length * (HIT_BYTES + key.length));
+      this.known.set(subject, hits);
+    }
     this.isUsed = true;
     return hits;
-  }
-
-  private remember(hits: readonly RuleHit[], cacheLimit: CacheLimit): void {
-    const { subject, key } = hits[0]!;
-    if (typeof subject !== 'string') return;
-    cacheLimit.add((this.ref ??= new WeakRef(this)), BYTES + hits.length * (HIT_BYTES + key.length));
-    this.known ??= new Map();
-    this.known.set(subject, hits);
   }
 }
 
@@ -60,16 +53,12 @@ function atCost(hits: readonly RuleHit[], cost: Cost): readonly RuleHit[] {
     : hits.map((hit) => ({ ...hit, cost: costOf(hit) }));
 }
 
-/** Something with a cache. */
-interface Caching {
-  /** Clears the cache. */
-  forget(): void;
-}
+type Cache = Pick<Map<unknown, unknown>, 'clear'>;
 
 /** Limits what all rules cache together, hits and compiled rules: when the limit is reached, all caches are cleared. */
 export class CacheLimit {
   /** Weak, since a rule that a live change has replaced is used no more. */
-  private readonly caches = new Set<WeakRef<Caching>>();
+  private readonly caches = new Set<WeakRef<Cache>>();
   private held = 0;
   private bytes = 0;
 
@@ -83,9 +72,9 @@ export class CacheLimit {
   ) {}
 
   /** Counts one more entry of a cache. */
-  add(cache: WeakRef<Caching>, bytes: number): void {
+  add(cache: WeakRef<Cache>, bytes: number): void {
     if (this.held >= this.most || this.bytes + bytes > this.mostBytes) {
-      for (const each of this.caches) each.deref()?.forget();
+      for (const each of this.caches) each.deref()?.clear();
       this.caches.clear();
       this.held = 0;
       this.bytes = 0;

@@ -1,4 +1,5 @@
 import type { Duration } from '../../contracts/duration.js';
+import { converted } from '../../contracts/options.js';
 import { problemsOf, rejectAny } from '../../contracts/rate-limit-config.error.js';
 import type { Resolved } from '../../rules/compiled-rule.js';
 import type { KeyedRule } from '../../rules/keyed-rule.js';
@@ -17,14 +18,18 @@ import {
 
 export { changedFields } from './rule-changes.js';
 
+const NO_PLAN = 'missing, and the rule has plans; allowed: a function that returns the name of a plan';
+
+const SHARED = 'a rule with share has one limit for all; give subjects weights in share';
+
 /** Estimated heap of a rule that is compiled for a plan, an exception or values, in bytes. */
 const VARIANT_BYTES = 2000;
 
 /** A rule with a last layer, which is that of a request: its plan, the exception of its subject, or the values of functions. */
 export class VariedRule extends EffectiveRule implements Varied {
   /** The rules of plans, exceptions and values that requests have used. */
-  private variants: Map<unknown, KeyedRule> | undefined;
-  private ref: WeakRef<this> | undefined;
+  private readonly variants = new Map<unknown, KeyedRule>();
+  private readonly ref = new WeakRef(this.variants);
 
   /** @throws RateLimitConfigError if the rule or one of its plans is invalid, or the subject of an exception */
   constructor(...given: ConstructorParameters<typeof EffectiveRule>) {
@@ -65,11 +70,6 @@ export class VariedRule extends EffectiveRule implements Varied {
     return [own, ...plans, ...(excepted && excepted !== 'allow' ? [excepted] : [])];
   }
 
-  /** Clears the cache of this rule. */
-  forget(): void {
-    this.variants = undefined;
-  }
-
   private excepted(exception: HeldRule): KeyedRule | 'allow' {
     const { fields, subject } = exception;
     if (fields === 'allow') return fields;
@@ -79,13 +79,12 @@ export class VariedRule extends EffectiveRule implements Varied {
 
   /** Returns the rule with a layer of the request, from the cache if possible. */
   private variant(key: unknown, resolved: Resolved, path: string, exception?: HeldRule): KeyedRule {
-    const known = this.variants?.get(key);
+    const known = this.variants.get(key);
     if (known) return known;
     const fields = resolvedFields(this.fields, resolved, path);
     const compiled = compileFields('limit' in resolved ? { ...fields, cost: 0 } : fields, path);
     const keyed = this.keyed({ ...compiled, resolved }, fields, exception);
-    this.place.cacheLimit.add((this.ref ??= new WeakRef(this)), VARIANT_BYTES);
-    this.variants ??= new Map();
+    this.place.cacheLimit.add(this.ref, VARIANT_BYTES);
     this.variants.set(key, keyed);
     return keyed;
   }
@@ -97,14 +96,8 @@ export class VariedRule extends EffectiveRule implements Varied {
     const isShared = this.fields['share' as keyof RouteRuleFields] !== undefined;
     if (!this.fields.plans && !plan) return;
     const problems: string[] = [];
-    if (!plan) {
-      problems.push(
-        `${path}.plan: missing, and the rule has plans; allowed: a function that returns the name of a plan`,
-      );
-    }
-    if (isShared) {
-      problems.push(`${path}.plans: a rule with share has one limit for all; give subjects weights in share`);
-    }
+    if (!plan) problems.push(`${path}.plan: ${NO_PLAN}`);
+    if (isShared) problems.push(`${path}.plans: ${SHARED}`);
     for (const [name, given] of Object.entries(plans)) {
       problems.push(...problemsOf(() => this.for({ plan: name })));
       if ('algorithm' in given)
@@ -124,9 +117,5 @@ function textOf(values: Resolved): unknown {
 
 /** Returns the values without references to longer texts: they are kept, and may be parts of what a client sent. */
 function copied(values: Resolved): Resolved {
-  const copies = Object.entries(values).map(([field, value]) => [
-    field,
-    typeof value === 'string' ? copyOfText(value) : value,
-  ]);
-  return Object.fromEntries(copies) as Resolved;
+  return converted(values, (value) => (typeof value === 'string' ? copyOfText(value) : value));
 }
