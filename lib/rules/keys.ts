@@ -125,26 +125,10 @@ export class Keys {
    */
   keyed(rule: CompiledRule, owner?: string, counter?: string): KeyedRule {
     const rules = rule.trial ? [rule, rule.trial] : [rule];
-    const keyTails = rules.map((each) => {
-      const instance = each.perInstance ? this.instance : undefined;
-      return {
-        rule: each,
-        tail: keyTail(each, owner, instance, counter),
-        // A rule with another window or algorithm has the same blocks.
-        ofBlock: each.block === undefined ? undefined : tailOf(each, owner, 'block', instance),
-      };
-    });
+    const builders = rules.map((each) => this.builderOf(each, owner, counter));
     const isLasting = rules.every(({ algorithm, parametersAt }) => !algorithm.leases && !parametersAt);
-    const hitsOf = (subject: Subject): readonly RuleHit[] =>
-      keyTails.map((tails) => this.hit(tails, owner, subject));
+    const hitsOf = (subject: Subject): readonly RuleHit[] => builders.map((build) => build(subject));
     return new KeyedRule(hitsOf, isLasting ? this.cacheLimit : undefined);
-  }
-
-  private alertsOf(rule: CompiledRule, { at, ...levels }: Thresholds, subject: Subject): Alerts {
-    return {
-      ...levels,
-      crossed: (index, remaining) => this.crossed?.(rule, subject, at[index]!, remaining),
-    };
   }
 
   /** Returns a key that all processes share and that belongs to no subject. */
@@ -152,33 +136,36 @@ export class Keys {
     return `${this.prefix}{${name}}`;
   }
 
-  private hit(
-    { rule, tail, ofBlock }: { rule: CompiledRule; tail: string; ofBlock: string | undefined },
-    route: string | undefined,
-    subject: Subject,
-  ): RuleHit {
-    const { algorithm, cost, shadow } = rule;
-    // Nothing but copies from here on: a key that is not a copy keeps the string that the subject is a part of.
-    const copied = typeof subject === 'string' ? subject : subject.map(copyOfText);
-    const key = keyOf(this.head, rule.bySubject ? rule.name : copied, tail);
-    const kept = copyOf(copied, key, this.head.length);
-    return {
-      rule,
-      subject: kept,
-      route,
-      key,
-      algorithm,
-      parameters: this.parametersOf(rule, kept),
-      block:
-        ofBlock === undefined
-          ? undefined
-          : { key: keyOf(this.head, rule.bySubject ? rule.name : kept, ofBlock), duration: rule.block! },
-      cost,
-      shadow,
-      entry: undefined,
-      alerts: rule.thresholds && this.alertsOf(rule, rule.thresholds, kept),
-      lease: algorithm.leases ? `${this.instance}-${++this.leases}` : undefined,
+  private builderOf(rule: CompiledRule, route?: string, counter?: string): (subject: Subject) => RuleHit {
+    const { algorithm, cost, shadow, block: duration, thresholds } = rule;
+    const instance = rule.perInstance ? this.instance : undefined;
+    const tail = keyTail(rule, route, instance, counter);
+    const ofBlock = tailOf(rule, route, 'block', instance); // The same with another window or algorithm.
+    return (subject) => {
+      // Nothing but copies from here on: a key that is not a copy keeps the string that the subject is a part of.
+      const copied = typeof subject === 'string' ? subject : subject.map(copyOfText);
+      const key = keyOf(this.head, rule.bySubject ? rule.name : copied, tail);
+      const kept = copyOf(copied, key, this.head.length);
+      const ofKey = rule.bySubject ? rule.name : kept;
+      return {
+        rule,
+        subject: kept,
+        route,
+        key,
+        algorithm,
+        parameters: this.parametersOf(rule, kept),
+        block: duration === undefined ? undefined : { key: keyOf(this.head, ofKey, ofBlock), duration },
+        cost,
+        shadow,
+        entry: undefined,
+        alerts: thresholds && this.alertsOf(rule, thresholds, kept),
+        lease: algorithm.leases ? `${this.instance}-${++this.leases}` : undefined,
+      };
     };
+  }
+
+  private alertsOf(rule: CompiledRule, { at, ...levels }: Thresholds, subject: Subject): Alerts {
+    return { ...levels, crossed: (index, left) => this.crossed?.(rule, subject, at[index]!, left) };
   }
 
   private parametersOf(rule: CompiledRule, subject: Subject): Parameters {
