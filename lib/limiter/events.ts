@@ -1,12 +1,11 @@
 import { escaped, framesOf, messageOf } from '../contracts/shown.js';
 import type { Decision } from '../contracts/decision.js';
 import { didYouMean, quoted, rejectValue } from '../contracts/rate-limit-config.error.js';
-import { readOptions, type OptionCheck } from '../contracts/options.js';
+import { oneOf, readOptions, type OptionCheck } from '../contracts/options.js';
 import type { StoreChange } from '../contracts/base-store.js';
 import { storeFaultOf, type StoreCall, type StoreFault } from '../contracts/store-fault.js';
 import { callSafely } from '../contracts/thenable.js';
 import type { CompiledRule, RuleHit } from '../rules/compiled-rule.js';
-import { oneOf } from '../rules/rule-fields.js';
 import { subjectForPrograms, type EventSubject, type Subject } from '../rules/subject.js';
 import type { BlockOptions } from './rate-limiter.options.js';
 import type { ServerStates } from './server-state.js';

@@ -2,9 +2,8 @@ import type { RouteRuleFields } from '../nest/rules/route-rule.js';
 import type { AlgorithmName } from '../algorithms/registry.js';
 import type { AnyOptions } from '../rules/rule.js';
 import { parseDuration, type Duration } from '../contracts/duration.js';
-import { AUTHORSHIP, durationOption, readOptions, type OptionCheck } from '../contracts/options.js';
+import { AUTHORSHIP, durationOption, oneOf, readOptions, type OptionCheck } from '../contracts/options.js';
 import type { RuleChange } from '../contracts/rule-source.js';
-import { oneOf } from '../rules/rule-fields.js';
 
 type Value<Field> = Exclude<Field, (...args: never[]) => unknown>;
 

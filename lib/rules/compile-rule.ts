@@ -1,4 +1,5 @@
-import { isCalendarWindow, NOMINAL_LENGTHS, type Numbers, type Quota } from '../algorithms/definition.js';
+import { isCalendarWindow, NOMINAL_LENGTHS } from '../algorithms/definition.js';
+import type { Numbers, Quota, Variant } from '../algorithms/definition.js';
 import type { FairShare } from '../algorithms/fair-share-option.js';
 import type { Prefetch } from '../algorithms/prefetch-option.js';
 import { FOR_LARGE_LIMITS } from '../algorithms/known.js';
@@ -17,7 +18,6 @@ import {
   algorithmOf,
   checksOf,
   fieldProblems,
-  fieldsOf,
   missingFields,
   RULE_FIELDS,
   type AnyDefinition,
@@ -48,20 +48,11 @@ export function compileRule(
   const rule = readFields(given, checksOf(given.algorithm));
   const fields = { ...rule } as Readonly<Record<string, unknown>>;
   rejectAny(fieldProblems((field) => `${path}.${field}`, fields));
+  rejectAny(missingFields(path, fields));
   const definition = algorithmOf(rule.algorithm);
-  rejectAny(missingFields(path, fields, definition, fieldsOf(definition)));
-  return compileChecked(rule, definition, path, weightName);
-}
-
-function compileChecked(
-  rule: AnyRule,
-  definition: AnyDefinition,
-  path: string,
-  weightName: typeof boundedPart,
-): CompiledRule {
   const quota = quotaOf(rule, definition);
   const algorithm = definition.resolve?.(quota) ?? definition;
-  const { limit, cost = 1, block } = rule;
+  const { limit, cost = 1, block, trial } = rule;
   if (rule.algorithm === undefined && limit > LARGEST_DEFAULT_LIMIT) {
     rejectConfig(`${path}.limit: got ${limit}; ${TOO_LARGE_FOR_DEFAULT}`);
   }
@@ -70,9 +61,7 @@ function compileChecked(
 
   const amounts = amountsOf(quota, algorithm);
   const { parameters, capacity } = amounts;
-  if (cost > capacity && limit > 0) {
-    rejectValue(`${path}.cost`, cost, `at most ${capacity}, the maximum number of permits taken at once`);
-  }
+  if (cost > capacity && limit > 0) rejectValue(`${path}.cost`, cost, mostOf(capacity));
   return {
     name: rule.name ?? DEFAULT_RULE_NAME,
     algorithm,
@@ -90,13 +79,17 @@ function compileChecked(
     shadow: rule.mode === 'shadow',
     perInstance: rule.per === 'instance',
     onStoreError: rule.onStoreError,
-    trial: compileTrial(rule, path, weightName),
+    trial: trial && compileTrial(rule, path, weightName),
   };
+}
+
+function mostOf(capacity: number): string {
+  return `at most ${capacity}, the maximum number of permits taken at once`;
 }
 
 function compilePrefetch(
   rule: AnyRule,
-  { name, spendBy }: Pick<AnyDefinition, 'name' | 'spendBy'>,
+  { name, spendBy }: Variant<object>,
   parameters: Numbers<string>,
   capacity: number,
   path: string,
@@ -105,13 +98,7 @@ function compilePrefetch(
   if (prefetch === undefined) return undefined;
   const at = `${path}.prefetch`;
   if (!spendBy) rejectValue(at, prefetch, `none with ${name}`);
-  if (prefetch.permits > capacity) {
-    rejectValue(
-      `${at}.permits`,
-      prefetch.permits,
-      `at most ${capacity}, the maximum number of permits taken at once`,
-    );
-  }
+  if (prefetch.permits > capacity) rejectValue(`${at}.permits`, prefetch.permits, mostOf(capacity));
   if (rule.block !== undefined)
     rejectValue(at, prefetch, 'none with block, since a blocked subject could use prefetched permits');
   return {
@@ -121,18 +108,13 @@ function compilePrefetch(
   };
 }
 
-function compileAlerts(
-  rule: AnyRule,
-  { calendar, window }: Quota,
-  capacity: number,
-  path: string,
-): Thresholds | undefined {
+function compileAlerts(rule: AnyRule, quota: Quota, capacity: number, path: string): Thresholds | undefined {
   const { alerts: at } = rule as Alerting;
   if (at === undefined) return undefined;
   const fields = { ...rule } as Readonly<Record<string, unknown>>;
   const other = ['share', 'prefetch'].find((field) => fields[field] !== undefined);
   if (other !== undefined) rejectValue(`${path}.alerts`, at, `none with ${other}`);
-  return { at, levels: levelsOf({ at }, capacity), keptFor: calendar ? 0 : window };
+  return { at, levels: levelsOf({ at }, capacity), keptFor: quota.calendar ? 0 : quota.window };
 }
 
 /** Returns the rule with its window in microseconds. */
@@ -148,22 +130,14 @@ function withWeights(quota: Quota, nameOf: typeof boundedPart): Quota {
   const { share } = quota as Quota & { readonly share?: FairShare };
   if (!share?.weights) return quota;
   const weights = Object.entries(share.weights).map(([name, weight]) => [nameOf(name), weight]);
-  return {
-    ...quota,
-    share: { ...share, weights: Object.fromEntries(weights) as FairShare['weights'] },
-  } as Quota;
+  return { ...quota, share: { ...share, weights: Object.fromEntries(weights) as unknown } } as Quota;
 }
 
-function compileTrial(
-  { trial, ...live }: AnyRule,
-  path: string,
-  weightName: typeof boundedPart,
-): CompiledRule | undefined {
-  if (trial === undefined) return undefined;
+function compileTrial({ trial, ...live }: AnyRule, path: string, nameOf: typeof boundedPart): CompiledRule {
   rejectAny(fieldProblems((field) => `${path}.trial.${field}`, { ...trial }, TRIAL_FIELDS));
   const rule = { ...live, ...trial, mode: 'shadow', alerts: undefined } as AnyRule;
   const { name: trialOf = DEFAULT_RULE_NAME } = live;
-  return { ...compileRule(rule, `${path}.trial`, weightName), name: `${trialOf}?`, trialOf };
+  return { ...compileRule(rule, `${path}.trial`, nameOf), name: `${trialOf}?`, trialOf };
 }
 
 /**
@@ -171,10 +145,7 @@ function compileTrial(
  * window in milliseconds or as a calendar word, and further parts of the algorithm: `gcra2/60000`. A rule in which one of
  * them differs has other counters.
  */
-function stateNameOf(
-  rule: Quota,
-  { name, version, leases, keyParts }: Pick<AnyDefinition, 'name' | 'version' | 'leases' | 'keyParts'>,
-): string {
+function stateNameOf(rule: Quota, { name, version, leases, keyParts }: Variant<object>): string {
   const window = leases ? [] : [rule.calendar ?? rule.window / 1000];
   return [`${name}${version}`, ...window, ...(keyParts?.(rule) ?? [])].join('/');
 }

@@ -1,4 +1,4 @@
-import { perProcess, type Numbers, type Quota, type TakenAhead } from '../algorithms/definition.js';
+import { perProcess, type Quota, type TakenAhead } from '../algorithms/definition.js';
 import { toMicroseconds } from '../contracts/clock.js';
 import type { Parameters, Algorithm } from '../contracts/algorithm.js';
 import type { AnyDefinition } from './rule-fields.js';
@@ -22,10 +22,7 @@ interface Amounts {
 type Compiler = Pick<AnyDefinition, 'compile' | 'compileAt' | 'capacity' | 'perProcess'>;
 
 /** Returns the amounts of a checked rule. */
-export function amountsOf(
-  quota: Quota,
-  compiler: Compiler,
-): Amounts & { readonly parameters: Numbers<string> } {
+export function amountsOf(quota: Quota, compiler: Compiler): Amounts {
   const { limit, window } = quota;
   const parameters = compiler.compile(quota);
   const compileAt = compiler.compileAt?.(quota);

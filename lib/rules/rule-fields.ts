@@ -17,8 +17,6 @@ import { quoted } from '../contracts/rate-limit-config.error.js';
 import { foreignFix } from './foreign-fields.js';
 import { ON_STORE_ERROR, DEFAULT_ALGORITHM, NOT_OF_LEASES, type NotOfLeases } from './rule.js';
 
-export { integer, oneOf };
-
 const COUNT = integer(0, 1e9);
 
 const MOST_ALERTS = 8;
@@ -71,6 +69,8 @@ export function algorithmOf(name: unknown = DEFAULT_ALGORITHM): AnyDefinition {
 
 type Checks = Readonly<Record<string, OptionCheck>>;
 
+type Fields = Readonly<Record<string, unknown>>;
+
 /** The checks of all fields of a rule: by the checks of those besides the options of the algorithm, and the algorithm. */
 const allChecks = new WeakMap<Checks, Map<AnyDefinition, Checks>>();
 
@@ -111,15 +111,12 @@ function definitionOf(name: unknown): AnyDefinition | undefined {
 }
 
 /** Returns the problems of the fields that a rule with this algorithm lacks. */
-export function missingFields(
-  path: string,
-  rule: Readonly<Record<string, unknown>>,
-  definition: AnyDefinition,
-  fields: Checks,
-): string[] {
+export function missingFields(path: string, rule: Fields, fields: Checks = RULE_FIELDS): string[] {
+  const definition = algorithmOf(rule['algorithm']);
+  const checks = fieldsOf(definition, fields);
   return (definition.leases ? ['limit'] : ['limit', 'window'])
     .filter((field) => rule[field] === undefined)
-    .map((field) => `${path}.${field}: missing; allowed: ${fields[field]!.allowed}`);
+    .map((field) => `${path}.${field}: missing; allowed: ${checks[field]!.allowed}`);
 }
 
 /**
@@ -131,7 +128,7 @@ export function missingFields(
  */
 export function fieldProblems(
   pathOf: (field: string) => string,
-  rule: Readonly<Record<string, unknown>>,
+  rule: Fields,
   fields: Checks = RULE_FIELDS,
   algorithm: unknown = rule['algorithm'],
 ): string[] {

@@ -1,6 +1,6 @@
 import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
 import type { Decision, Fallback } from '../contracts/decision.js';
-import { readOptions, FROM_ONE, MILLISECONDS, type OptionCheck } from '../contracts/options.js';
+import { readOptions, FROM_ONE, MILLISECONDS, oneOf, type OptionCheck } from '../contracts/options.js';
 import type { BaseStore } from '../contracts/base-store.js';
 import { RateLimiter } from '../limiter/rate-limiter.js';
 import { logStore, warnOfHeartbeats } from '../nest/checks/store-log.js';
@@ -10,7 +10,6 @@ import { applicationName, openStore } from '../nest/startup/create-store.js';
 import { Warnings } from '../nest/warnings.js';
 import { ThrottlerRuleCache, THROTTLER_ALGORITHMS, type ThrottlerAlgorithm } from './throttler-rules.js';
 import { LIMITER_OPTIONS } from '../limiter/rate-limiter.options.js';
-import { oneOf } from '../rules/rule-fields.js';
 import type { OnStoreError } from '../rules/rule.js';
 import { MemoryStore } from '../stores/memory/memory.store.js';
 import { REDIS, type RedisConnection } from '../stores/redis/redis-option.js';
@@ -180,20 +179,16 @@ export class RateLimitThrottlerStorage implements OnApplicationBootstrap, OnAppl
   }
 }
 
-function recordOf(
-  { allowed, decisions }: Decision,
-  ttl: number,
-  limit: number,
-  block: number,
-): ThrottlerRecord {
-  const [counter, window = counter] = decisions;
+function recordOf(decision: Decision, ttl: number, limit: number, block: number): ThrottlerRecord {
+  const [counter, window = counter] = decision.decisions;
   const { remaining, retryAfterMs, fallback } = counter!;
   if (fallback === 'allow') {
     return { totalHits: 0, timeToExpire: seconds(ttl), isBlocked: false, timeToBlockExpire: 0 };
   }
   // A denied request starts no window; in throttler's own storage, it would.
   const timeToExpire = seconds(window!.resetAfterMs || ttl);
-  if (allowed) return { totalHits: limit - remaining, timeToExpire, isBlocked: false, timeToBlockExpire: 0 };
+  if (decision.allowed)
+    return { totalHits: limit - remaining, timeToExpire, isBlocked: false, timeToBlockExpire: 0 };
   const timeToBlockExpire = seconds(Math.min(retryAfterMs ?? block, block));
   return { totalHits: limit + 1, timeToExpire, isBlocked: true, timeToBlockExpire };
 }

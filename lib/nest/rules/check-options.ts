@@ -8,6 +8,7 @@ import {
   listOf,
   matching,
   MILLISECONDS,
+  oneOf,
   readFields,
   rejection,
   unknownOption,
@@ -18,7 +19,7 @@ import {
 import { problem, quoted } from '../../contracts/rate-limit-config.error.js';
 import { shown } from '../../contracts/shown.js';
 import { APPLICATION } from '../../limiter/rate-limiter.options.js';
-import { oneOf, RULE_FIELDS } from '../../rules/rule-fields.js';
+import { RULE_FIELDS } from '../../rules/rule-fields.js';
 import { PREFIX } from '../../rules/keys.js';
 import type { RateLimitModuleOptions } from '../rate-limit.options.js';
 import { TRANSPORT_NAMES, type TransportName } from './route-rule.js';

@@ -64,12 +64,9 @@ function checkCapacity(fields: RuleFields, given: readonly string[], path: strin
 
 /** Returns the fields of a route's rule that `RateLimiter` supports. */
 function ruleOf(fields: RuleFields): AnyRule {
-  const { options } = algorithmOf(fields['algorithm']) ?? { options: {} };
+  const known = { ...RULE_FIELDS, ...algorithmOf(fields['algorithm'])?.options };
   const own = Object.entries(fields).filter(
-    ([field]) =>
-      Object.hasOwn(RULE_FIELDS, field) ||
-      Object.hasOwn(options, field) ||
-      !Object.hasOwn(ROUTE_FIELDS, field),
+    ([field]) => Object.hasOwn(known, field) || !Object.hasOwn(ROUTE_FIELDS, field),
   );
   return Object.fromEntries(own) as unknown as AnyRule;
 }

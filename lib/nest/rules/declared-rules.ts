@@ -15,13 +15,13 @@ import {
   readLayer,
   ROUTE_FIELDS,
   namedAt,
-  type LayeredRule,
   type NamedOn,
   type RuleFields,
   withoutLimit,
 } from './rule-layers.js';
 
-type Rules = Map<string, LayeredRule>;
+/** Rules after some layers, by name: their fields, and whether a layer has disabled them. */
+type Rules = Map<string, { readonly fields: RuleFields; readonly skipped: boolean }>;
 
 /** A class or method with the rules of its decorators, and its name in messages. */
 export interface Target extends TargetRules {

@@ -1,8 +1,8 @@
 import { parseDuration } from '../../contracts/duration.js';
 import { entryOf } from '../../contracts/entry-of.js';
 import { isFields } from '../../contracts/fields.js';
-import { callable, readFields, type OptionCheck } from '../../contracts/options.js';
-import { checksOf, algorithmOf, fieldsOf, integer, oneOf, RULE_FIELDS } from '../../rules/rule-fields.js';
+import { callable, integer, oneOf, readFields, type OptionCheck } from '../../contracts/options.js';
+import { checksOf, algorithmOf, fieldsOf, RULE_FIELDS } from '../../rules/rule-fields.js';
 import { isAllowList } from '../../http/client-ip.js';
 import { BY, countBySameSubject } from './by.js';
 import { isDeepStrictEqual } from 'node:util';
@@ -49,12 +49,6 @@ export function fromLayer(
   return { ...namedAt(result, namedOn(rule)), [ORIGINS]: origins };
 }
 
-/** A rule after some layers: its fields, and whether a layer has disabled it. */
-export interface LayeredRule {
-  readonly fields: RuleFields;
-  readonly skipped: boolean;
-}
-
 /** The fields that state a limit, besides the options of the algorithm. */
 const OF_LIMIT = ['limit', 'window', 'algorithm', 'block', 'maxWait', 'trial', 'alerts', 'plan', 'plans'];
 
@@ -94,9 +88,7 @@ export const ROUTE_FIELDS: Readonly<Record<string, OptionCheck>> = {
   plans: {
     allowed: 'an object of fields by plan, such as { free: { limit: 10 }, pro: { limit: 100 } }',
     accepts: (value) =>
-      isFields(value) &&
-      Object.keys(value).every((name) => name !== '') &&
-      Object.values(value).every(isFields),
+      isFields(value) && Object.entries(value).every(([name, plan]) => name !== '' && isFields(plan)),
   },
   plan: callable('of the ExecutionContext that returns the name of a plan'),
   skipIf: callable('of the ExecutionContext'),

@@ -3,7 +3,7 @@ import { problemsOf, unknownName } from '../../contracts/rate-limit-config.error
 import type { CompiledRule, Cost, RuleHit } from '../../rules/compiled-rule.js';
 import { CacheLimit, type KeyedRule } from '../../rules/keyed-rule.js';
 import { DEFAULT_ALGORITHM } from '../../rules/rule.js';
-import { algorithmOf, missingFields } from '../../rules/rule-fields.js';
+import { missingFields } from '../../rules/rule-fields.js';
 import type { Subject } from '../../rules/subject.js';
 import { countBySameSubject } from './by.js';
 import { EffectiveRule, loaded, type RulePlace, type Varied } from './effective-rule.js';
@@ -182,9 +182,8 @@ export class RuleTable {
     const name = rule['name'] as string;
     const option = everyRoute.includes(name) ? 'rules' : 'onDemand';
     const path = optionNames.includes(name) ? `${option}.${name}` : `rule "${name}" of ${owner}`;
-    const algorithm = rule['algorithm'] as string | undefined;
-    if (!ROUTE_FIELDS['algorithm']!.accepts(algorithm ?? DEFAULT_ALGORITHM)) return true;
-    const missing = missingFields(path, rule, algorithmOf(algorithm), ROUTE_FIELDS);
+    if (!ROUTE_FIELDS['algorithm']!.accepts(rule['algorithm'] ?? DEFAULT_ALGORITHM)) return true;
+    const missing = missingFields(path, rule, ROUTE_FIELDS);
     this.declared.report(...missing);
     return missing.length > 0;
   }

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { oneOf } from '../../rules/rule-fields.js';
+import { oneOf } from '../../contracts/options.js';
 import { fieldsIn, isFields } from '../../contracts/fields.js';
 import { rejectConfig, rejectValue } from '../../contracts/rate-limit-config.error.js';
 import { shown } from '../../contracts/shown.js';
