@@ -152,13 +152,16 @@ export class Admission implements OnApplicationShutdown {
     if (decided.length > 0) await this.engine.refund(decision, { rules: decided });
   }
 
-  private async isCharged(
-    { name, count }: RouteLimit,
-    end: ResponseEnd,
-    exchange: Exchange,
-  ): Promise<boolean> {
+  /**
+   * Whether a request with this response counts. A request whose connection was cut counts, so that clients cannot
+   * evade the limit by disconnecting.
+   */
+  private async isCharged(limit: RouteLimit, end: ResponseEnd, { context }: Exchange): Promise<boolean> {
+    const { name, count } = limit;
+    if (end === 'cut-off' || count === 'all') return true;
+    if (typeof count !== 'function') return end.statusCode >= 400 === (count === 'failures');
     try {
-      const isCharged: unknown = await counts(count, end, exchange);
+      const isCharged: unknown = await count({ statusCode: end.statusCode, context });
       if (typeof isCharged === 'boolean') return isCharged;
       const reason = problem(`rule "${name}".count`, isCharged, 'a function that returns true or false');
       this.warnings.warnOfInvalid(name, 'count', reason, 'The request stays charged');
@@ -209,20 +212,6 @@ function concerns({ awaited }: Check, { transport, request }: Exchange): boolean
   for (const name of awaited.names) if (request.headers?.[name] !== undefined) return true;
   awaited.patience -= 1;
   return false;
-}
-
-/**
- * Whether a request with this response counts. A request whose connection was cut counts, so that clients cannot
- * evade the limit by disconnecting.
- */
-function counts(
-  count: RouteLimit['count'],
-  end: ResponseEnd,
-  { context }: Exchange,
-): boolean | Promise<boolean> {
-  if (end === 'cut-off' || count === 'all') return true;
-  if (typeof count === 'function') return count({ statusCode: end.statusCode, context });
-  return end.statusCode >= 400 === (count === 'failures');
 }
 
 /** Returns the denial of a request that has no subject, or a rule without a valid limit: its `fallback` is `'deny'`. */

@@ -53,7 +53,7 @@ export class Conditions {
     const isOpen = plan === undefined && rule.dynamic.length > 0;
     const keyed = isOpen ? await this.withValues(exchange, rule) : rule.for({ plan });
     if (keyed === 'skip') return [];
-    if (keyed === 'unavailable') return { rule: limit.name, reason: 'no-limit' };
+    if (keyed === 'deny') return { rule: limit.name, reason: 'no-limit' };
     const cost = isOpen ? this.readCost(await exchange.valueOf(rule.fields.cost ?? 1)) : undefined;
     const applied = limit.hits(await limit.subjectIn(exchange), rule, exchange, keyed, cost);
     const { maxWaitMs } = rule;
@@ -80,10 +80,7 @@ export class Conditions {
   }
 
   /** Returns the rule with the limit and window of a request, or what happens to a request without valid ones. */
-  private async withValues(
-    exchange: Exchange,
-    rule: EffectiveRule,
-  ): Promise<KeyedRule | 'skip' | 'unavailable'> {
+  private async withValues(exchange: Exchange, rule: EffectiveRule): Promise<KeyedRule | 'skip' | 'deny'> {
     const { limit, window, mode, onStoreError = this.onStoreError } = rule.fields;
     const values = { limit: await exchange.valueOf(limit), window: await exchange.valueOf(window) };
     const problems = problemsOf(() => (this.lastValid = { rule, keyed: rule.for({ values }) }));
@@ -94,7 +91,7 @@ export class Conditions {
     this.warnings.warnOfInvalid(this.limit.name, 'limit', problems.join('; '), outcome);
     if (isAllowed) return 'skip';
     if (this.lastValid?.rule === rule) return this.lastValid.keyed;
-    return mode === 'shadow' ? 'skip' : 'unavailable';
+    return mode === 'shadow' ? 'skip' : 'deny';
   }
 
   /** Costs are often computed from what a client sent: an invalid one still takes a permit. */

@@ -5,7 +5,7 @@ import type { Header } from '../../http/headers.js';
 import { afterResponse, responseSignal, type ResponseEnd } from '../../http/response-end.js';
 import type { HttpRequest } from '../../http/subject.js';
 import type { RuleHit } from '../../rules/compiled-rule.js';
-import type { SubjectResolver, TransportName } from '../rules/route-rule.js';
+import type { PerRequest, SubjectResolver, TransportName } from '../rules/route-rule.js';
 import type { UserReads } from './user-reads.js';
 
 /** The request of a transport without client addresses, such as a message queue. */
@@ -82,9 +82,7 @@ export abstract class Exchange {
    * Returns the value of a rule's field for this request. A function is called once per request; a result that can be
    * awaited is converted to a native promise.
    */
-  valueOf<Value>(
-    field: Value | ((context: ExecutionContext) => Value | Promise<Value>),
-  ): Value | Promise<Value> {
+  valueOf<Value>(field: PerRequest<Value>): Value | Promise<Value> {
     if (typeof field !== 'function') return field;
     this.values ??= new Map();
     if (!this.values.has(field)) {

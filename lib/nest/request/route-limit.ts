@@ -1,4 +1,5 @@
 import { problem } from '../../contracts/rate-limit-config.error.js';
+import { promised } from '../../contracts/thenable.js';
 import { allowListOf } from '../../http/client-ip.js';
 import type { HttpRequest } from '../../http/subject.js';
 import type { RuleHit } from '../../rules/compiled-rule.js';
@@ -12,14 +13,8 @@ import type { TableRule } from '../rules/rule-table.js';
 import type { Warnings } from '../warnings.js';
 import type { Conditions } from './conditions.js';
 import type { Applied, Exchange, Uncounted } from './exchange.js';
-import {
-  fallbackSubject,
-  hookedSubject,
-  subjectOf,
-  UNUSABLE,
-  type FoundSubject,
-  type SubjectOf,
-} from './subject-of.js';
+import { fallbackSubject, partOf, subjectOf, UNUSABLE } from './subject-of.js';
+import type { Found, FoundSubject, SubjectOf } from './subject-of.js';
 
 /** Headers that a check waits for. */
 export interface AwaitedHeaders {
@@ -133,10 +128,8 @@ export class RouteLimit {
     const rule = this.rule.current;
     if (rule.isConditional) {
       if (!conditions) return loadConditions().then(() => this.apply(exchange));
-      return (this.conditions ??= new conditions(this, this.warnings, this.onStoreError)).apply(
-        exchange,
-        rule,
-      );
+      this.conditions ??= new conditions(this, this.warnings, this.onStoreError);
+      return this.conditions.apply(exchange, rule);
     }
     const subject = this.subjectIn(exchange);
     if (typeof subject === 'string' && !rule.exceptions) return rule.own.hits(subject);
@@ -144,10 +137,14 @@ export class RouteLimit {
     return this.hits(subject, rule, exchange);
   }
 
+  /** Returns the subject that `subjectOf` of the guard returns, or that of `by` if it returns none. */
   subjectIn(exchange: Exchange): FoundSubject | Promise<FoundSubject> {
     if (!exchange.subjectOf) return this.subjectOf(exchange.request, exchange);
     const report = (value: unknown): void => this.reportUnusable(value, 'subjectOf');
-    return hookedSubject(exchange, this.name, this.subjectOf, report);
+    const read = (given: Awaited<Found>): FoundSubject | Promise<FoundSubject> =>
+      partOf(given, report) ?? this.subjectOf(exchange.request, exchange);
+    const found: Found = promised(exchange.subjectOf(exchange.context, this.name));
+    return found instanceof Promise ? found.then(read) : read(found);
   }
 
   private readonly reportUnusable = (value: unknown, field = 'by'): void => {

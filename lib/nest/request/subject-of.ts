@@ -1,4 +1,3 @@
-import { promised } from '../../contracts/thenable.js';
 import { boundedList, boundedPart, partOfDigest, type Subject } from '../../rules/subject.js';
 import { headerIpSubject, ipSubject } from '../../http/client-ip.js';
 import { EVERYONE, headerSubject, userSubject, userSubjectOf, type HttpRequest } from '../../http/subject.js';
@@ -6,7 +5,8 @@ import { addressHeaderOf, headerOf } from '../rules/by.js';
 import { WITHOUT_CLIENT, type Exchange } from './exchange.js';
 import type { By, SubjectResolver, CountedBy } from '../rules/route-rule.js';
 
-type Found = ReturnType<SubjectResolver>;
+/** What a function of the application returns for a subject. */
+export type Found = ReturnType<SubjectResolver>;
 type Part = string | undefined | typeof UNUSABLE;
 /** Returns one part of the subject of a request. */
 type Finder = (request: HttpRequest, exchange: Exchange) => Part | Promise<Part>;
@@ -29,7 +29,13 @@ export function subjectOf(by: CountedBy, ipv6Prefix: number, report: (value: unk
   if (!Array.isArray(by)) return finderOf(by as By, ipv6Prefix, report);
   const finders = (by as readonly By[]).map((part) => finderOf(part, ipv6Prefix, report));
   return (request, exchange) => {
-    const parts = findAll(finders, request, exchange);
+    const parts: ReturnType<Finder>[] = [];
+    try {
+      for (const find of finders) parts.push(find(request, exchange));
+    } catch (error) {
+      void Promise.allSettled(parts); // The promises of earlier parts still get a handler.
+      throw error;
+    }
     return parts.some((part) => part instanceof Promise)
       ? Promise.all(parts).then(tupleOf)
       : tupleOf(parts as Part[]);
@@ -43,22 +49,6 @@ export function subjectOf(by: CountedBy, ipv6Prefix: number, report: (value: unk
 export function fallbackSubject(request: HttpRequest, ipv6Prefix: number): Subject | undefined {
   const ip = request === WITHOUT_CLIENT ? EVERYONE : ipSubject(ipv6Prefix)(request);
   return ip === undefined ? undefined : ['', ip];
-}
-
-/** If a finder throws, the promises of the earlier ones still get a handler. */
-function findAll(
-  finders: readonly Finder[],
-  request: HttpRequest,
-  exchange: Exchange,
-): (Part | Promise<Part>)[] {
-  const parts: (Part | Promise<Part>)[] = [];
-  try {
-    for (const find of finders) parts.push(find(request, exchange));
-    return parts;
-  } catch (error) {
-    void Promise.allSettled(parts);
-    throw error;
-  }
 }
 
 function finderOf(by: By, ipv6Prefix: number, report: (value: unknown) => void): Finder {
@@ -96,28 +86,12 @@ export function isMissing(found: unknown): found is null | undefined | '' {
   return found === null || found === undefined || found === '';
 }
 
-function partOf(found: Awaited<Found>, report: (value: unknown) => void): Part {
+/** Returns what a function of the application returned as a part of a subject. */
+export function partOf(found: Awaited<Found>, report: (value: unknown) => void): Part {
   if (isMissing(found)) return undefined;
   const text = userSubjectOf(found);
   if (text === undefined) report(found);
   return text === undefined ? UNUSABLE : boundedPart(text);
-}
-
-/**
- * Returns the subject that the guard's `subjectOf` returns for a rule, or that of `otherwise` if it returns none.
- *
- * @param report called with a value that is no subject
- */
-export function hookedSubject(
-  exchange: Exchange,
-  rule: string,
-  otherwise: SubjectOf,
-  report: (value: unknown) => void,
-): FoundSubject | Promise<FoundSubject> {
-  const found: Found = promised(exchange.subjectOf!(exchange.context, rule));
-  const read = (given: Awaited<Found>): FoundSubject | Promise<FoundSubject> =>
-    partOf(given, report) ?? otherwise(exchange.request, exchange);
-  return found instanceof Promise ? found.then(read) : read(found);
 }
 
 function tupleOf(parts: readonly Part[]): readonly string[] | undefined | typeof UNUSABLE {
