@@ -4,18 +4,15 @@ import { Observable } from 'rxjs';
 import { ofProcess } from '../contracts/entry-of.js';
 import { INTERCEPTORS, interceptorsOf } from './handler-interceptor.js';
 
-/** A call of a handler whose limits were applied, while it runs. */
-interface AppliedCall {
-  readonly handler: unknown;
-  /** Whether the method is still to be called, once or several times: a guard applied its limits. */
-  isAhead: boolean;
-}
-
 /** What the names of bound functions begin with. */
 const BOUND = 'bound ';
 
 const { current, guarded } = ofProcess('applied-calls', () => ({
-  current: new AsyncLocalStorage<AppliedCall>(),
+  /**
+   * The call of a handler whose limits were applied, while it runs. It is ahead while the method is still to be called, once
+   * or several times: a guard applied its limits.
+   */
+  current: new AsyncLocalStorage<{ readonly handler: unknown; isAhead: boolean }>(),
   /** The arguments of calls whose limits a guard has applied: Nest passes one list to its guards and its interceptors. */
   guarded: new WeakSet(),
 }));

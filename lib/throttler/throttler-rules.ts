@@ -46,18 +46,6 @@ export const THROTTLER_ALGORITHMS = [
 /** The algorithms of a throttler. */
 export type ThrottlerAlgorithm = (typeof THROTTLER_ALGORITHMS)[number];
 
-/** The rules of one throttler, with the limit and the times of one request. */
-interface ThrottlerRules {
-  /** The rule that decides, and the shadow rule that measures the window since the first request. */
-  readonly all: readonly Rule[];
-  /** The rule that decides, without its block: a reset of it keeps the block. */
-  readonly counter: Rule;
-  /** The limit of both: an integer, at most that of a rule. */
-  readonly limit: number;
-  /** Whether a block ends before the counted requests expire. The storage of throttler deletes them then. */
-  readonly forgets: boolean;
-}
-
 const MOST_RULES = 1000;
 
 /** The largest limit of a rule. */
@@ -65,7 +53,7 @@ const UNLIMITED = 1_000_000_000;
 
 /** The limits of throttlers can be functions of the request: rules are compiled once for each combination of values. */
 export class ThrottlerRuleCache {
-  private readonly cached = new Map<string, ThrottlerRules>();
+  private readonly cached = new Map<string, ReturnType<typeof this.make>>();
 
   constructor(private readonly algorithm: ThrottlerAlgorithm) {}
 
@@ -74,7 +62,7 @@ export class ThrottlerRuleCache {
    * @param blockDuration milliseconds; 0 is `ttl`, as in throttler's guard
    * @throws RateLimitConfigError if a number or the name is invalid
    */
-  of(name: string, ttl: number, limit: number, blockDuration: number): ThrottlerRules {
+  of(name: string, ttl: number, limit: number, blockDuration: number): ReturnType<typeof this.make> {
     const key = `${ttl} ${limit} ${blockDuration} ${name}`;
     return entryOf(this.cached, key, () => {
       readOptions('increment', { ttl, limit, blockDuration, throttlerName: name }, THROTTLER_ARGUMENTS);
@@ -83,20 +71,24 @@ export class ThrottlerRuleCache {
     });
   }
 
-  private make(name: string, ttl: number, limit: number, blockDuration: number): ThrottlerRules {
+  /** Returns the rules of one throttler, with the limit and the times of one request. */
+  private make(name: string, ttl: number, limit: number, blockDuration: number) {
     const { algorithm } = this;
     const window = milliseconds(ttl);
     const counter = { name, algorithm, limit, window } as Rule;
     const rule: Rule = { ...counter, block: milliseconds(blockDuration) };
-    const windowOf: Rule = {
-      name: `${name.slice(0, 56)}#window`,
-      algorithm: 'fixed-window',
-      limit: UNLIMITED,
-      window,
-      mode: 'shadow',
+    const named = { name: `${name.slice(0, 56)}#window` };
+    const windowOf: Rule = { ...named, algorithm: 'fixed-window', limit: UNLIMITED, window, mode: 'shadow' };
+    return {
+      /** The rule that decides, and the shadow rule that measures the window since the first request. */
+      all: algorithm === 'fixed-window' ? [rule] : [rule, windowOf],
+      /** The rule that decides, without its block: a reset of it keeps the block. */
+      counter,
+      /** The limit of both: an integer, at most that of a rule. */
+      limit,
+      /** Whether a block ends before the counted requests expire. The storage of throttler deletes them then. */
+      forgets: blockDuration < ttl,
     };
-    const all = algorithm === 'fixed-window' ? [rule] : [rule, windowOf];
-    return { all, counter, limit, forgets: blockDuration < ttl };
   }
 }
 

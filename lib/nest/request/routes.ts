@@ -43,12 +43,6 @@ export interface RouteReference<Name extends string = string> {
   readonly rule?: Name;
 }
 
-/** The limits of a handler by the stage of a request at which they are applied. */
-interface Stages {
-  readonly guard: Route;
-  readonly handler: Route;
-}
-
 /** The limits of one handler. */
 export class Route {
   /** Whether any limit has to be settled after the response. */
@@ -56,7 +50,7 @@ export class Route {
   /** Whether it is a method of a provider, which limits itself unless the guard has applied its limits. */
   isMethod = false;
   private ofNamed: Route | undefined;
-  private split: Stages | undefined;
+  private split: { readonly guard: Route; readonly handler: Route } | undefined;
 
   /**
    * @param isIntercepted whether an interceptor observes the handler, outside HTTP
@@ -79,7 +73,7 @@ export class Route {
    * The limits that the guard applies outside HTTP, and those that are applied after all guards: no guard learns that a
    * later one denies the request, so that permits would stay held and charges that only successes make would stay.
    */
-  get stages(): Stages {
+  get stages(): NonNullable<typeof this.split> {
     const isLate = ({ isHeld, count, fields }: RouteLimit): boolean =>
       this.isIntercepted && (isHeld || count === 'successes' || fields.onError === 'refund');
     return (this.split ??= { guard: this.part((limit) => !isLate(limit)), handler: this.part(isLate) });

@@ -32,24 +32,19 @@ export const BY: OptionCheck = {
 };
 
 /** The parts of a request that a rule counts by. */
-export interface SubjectParts {
-  readonly ip: boolean;
-  readonly user: boolean;
-  /** The functions of the application that return a part. */
-  readonly functions: readonly SubjectResolver[];
-  /** The names of headers whose values are parts, in lower case. */
-  readonly headers: readonly string[];
-  /** The names of headers with the address of the client, in lower case. */
-  readonly addressHeaders: readonly string[];
-}
+export type SubjectParts = Readonly<ReturnType<typeof subjectParts>>;
 
-export function subjectParts(by: CountedBy): SubjectParts {
+/** Returns the parts of a request that a rule counts by. */
+export function subjectParts(by: CountedBy) {
   const parts = partsOf(by);
   return {
     ip: parts.includes('ip'),
     user: parts.includes('user'),
+    /** The functions of the application that return a part. */
     functions: parts.filter((part) => typeof part === 'function') as SubjectResolver[],
+    /** The names of headers whose values are parts, in lower case. */
     headers: parts.map(headerOf).filter((name) => name !== undefined),
+    /** The names of headers with the address of the client, in lower case. */
     addressHeaders: parts.map(addressHeaderOf).filter((name) => name !== undefined),
   };
 }

@@ -22,15 +22,8 @@ import { Warnings } from '../warnings.js';
 /** The types of results that may be promises, as TypeScript writes them: a union is `Object`. */
 const MAY_BE_PROMISE: readonly unknown[] = [undefined, Object, Promise];
 
-/** What is limited when a method is called. */
-interface Entry {
-  /** The handler whose rules apply: that of the nearest decorator. */
-  readonly handler: Handler;
-  /** Whether the method is called as `super.method()`. */
-  readonly isOverridden: boolean;
-  /** Whether the handler overrides another limited method. */
-  readonly overrides: boolean;
-}
+/** What is limited when a method is called; absent if a guard limits it. */
+type Entry = ReturnType<typeof entryOf>;
 
 /** What Nest injects into instances. It depends on nothing, so that an instance can be part of the module's options. */
 @Injectable()
@@ -61,7 +54,7 @@ export class InjectedLimiter implements MethodLimiter {
 export class ProviderMethods implements OnApplicationShutdown, MethodLimiter {
   private stop = (): void => undefined;
   /** What limits the calls of a method on the instances of a class; `undefined` if something else does. */
-  private readonly known = new WeakMap<object, Map<Method, Entry | undefined>>();
+  private readonly known = new WeakMap<object, Map<Method, Entry>>();
 
   constructor(
     @Inject(Routes) private readonly routes: Routes,
@@ -120,8 +113,8 @@ export class ProviderMethods implements OnApplicationShutdown, MethodLimiter {
       .then(({ stages }) => stages.call(route.named, [type, handler, args], denyExchange, limited));
   }
 
-  private entryOf(type: Type, method: LimitedMethod): Entry | undefined {
-    const methods = this.known.get(type) ?? new Map<Method, Entry | undefined>();
+  private entryOf(type: Type, method: LimitedMethod): Entry {
+    const methods = this.known.get(type) ?? new Map<Method, Entry>();
     if (methods.size === 0) this.known.set(type, methods);
     const { limited } = method;
     if (!methods.has(limited)) methods.set(limited, entryOf(type, method));
@@ -137,14 +130,17 @@ export class ProviderMethods implements OnApplicationShutdown, MethodLimiter {
 }
 
 /** Returns what is limited when a method is called on an instance; `undefined` if a guard limits it. */
-function entryOf(type: Type, method: LimitedMethod): Entry | undefined {
+function entryOf(type: Type, method: LimitedMethod) {
   const { name } = method;
   if (isController(type) || !isCall(handlerKind(type, name, false))) return undefined;
   const nearest = limitedMethod(type.prototype as object, name) ?? method;
   const owner = ownerOf(type.prototype as object, name);
   return {
+    /** The handler whose rules apply: that of the nearest decorator. */
     handler: owner === nearest.target ? (owner as Record<string, Handler>)[name]! : nearest.limited,
+    /** Whether the method is called as `super.method()`. */
     isOverridden: nearest.target !== method.target,
+    /** Whether the handler overrides another limited method. */
     overrides: limitedMethod(Object.getPrototypeOf(nearest.target) as object, name) !== undefined,
   };
 }
@@ -171,7 +167,8 @@ function problemOf({ type, name, kind, owner }: HandlerMethod, instance: object)
   if (form === 'AsyncGeneratorFunction' || form === 'GeneratorFunction') {
     return `${path}: the method is a generator, whose calls cannot be limited; limit an async method that returns the iterable, or use RateLimitService.consume() in it`;
   }
-  if (form === 'AsyncFunction' || mayBePromise(type, name)) return undefined;
+  const returned: unknown = Reflect.getMetadata('design:returntype', type.prototype as object, name);
+  if (form === 'AsyncFunction' || MAY_BE_PROMISE.includes(returned)) return undefined;
   return `${path}: the method is synchronous, and a limit is not; make it async, or use RateLimitService.consume() in the method`;
 }
 
@@ -179,10 +176,6 @@ function problemOf({ type, name, kind, owner }: HandlerMethod, instance: object)
 function isBound(instance: object, name: string): boolean {
   const value: unknown = Object.getOwnPropertyDescriptor(instance, name)!.value;
   return typeof value === 'function' && value.name === `bound ${name}`;
-}
-
-function mayBePromise(type: Type, name: string): boolean {
-  return MAY_BE_PROMISE.includes(Reflect.getMetadata('design:returntype', type.prototype as object, name));
 }
 
 /** @throws RateLimitConfigError if a method whose type did not show it is synchronous */
