@@ -72,29 +72,18 @@ function ruleOf(rule: string | RouteRule, others: readonly unknown[]): object {
   if (typeof rule !== 'string') return misused(others, 0, `a rule${swappedFix(rule, others[0])}`) ?? rule;
   if (parseDuration(rule) === undefined) {
     const fix = durationFix(rule);
+    const allowed = 'the name of a rule and an object of fields, or a window such as "1m" and a limit';
     const wrong =
-      misused(
-        others,
-        1,
-        'the name of a rule and an object of fields, or a window such as "1m" and a limit',
-        fix && `for a window ${fix}`,
-      ) ?? givenTwice(['name'], others[0]);
+      misused(others, 1, allowed, fix && `for a window ${fix}`) ?? givenTwice(['name'], others[0]);
     return wrong ?? { ...(others[0] as object | undefined), name: rule, [BY_NAME]: true };
   }
   const [limit, algorithm, fields] = others;
+  const positional = { window: rule, limit, ...(algorithm !== undefined && { algorithm }) };
   const fix = isFields(algorithm) ? 'write @RateLimit({ window, limit, ... })' : undefined;
   const wrong =
     misused(others, fix ? 1 : 3, 'a window, a limit, an algorithm and an object of fields', fix) ??
-    givenTwice(['window', 'limit', ...(algorithm === undefined ? [] : ['algorithm'])], fields);
-  return (
-    wrong ?? {
-      ...(fields as object | undefined),
-      window: rule,
-      limit,
-      ...(algorithm !== undefined && { algorithm }),
-      [COMPLETE]: true,
-    }
-  );
+    givenTwice(Object.keys(positional), fields);
+  return wrong ?? { ...(fields as object | undefined), ...positional, [COMPLETE]: true };
 }
 
 /** Returns a rule with the problem of a field that is a positional argument as well; `undefined` if there is none. */
