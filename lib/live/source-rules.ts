@@ -148,10 +148,7 @@ export class SourceRules extends LiveRules {
 }
 
 /** @throws RateLimitStoreError if the source fails, unless it rejects a change */
-async function bySource<Result>(
-  operation: keyof typeof WITHIN_MS,
-  run: () => Promise<Result>,
-): Promise<Result> {
+async function bySource<Result>(operation: 'read' | 'change', run: () => Promise<Result>): Promise<Result> {
   try {
     return await inTime(run, WITHIN_MS[operation]);
   } catch (error) {

@@ -75,11 +75,9 @@ function withCheckedClass(provider: Provider): Provider {
 }
 
 /** Returns a module that stops the application at start if there are problems. */
-function reporting(
-  problems: readonly string[],
-  { providers = [], ...definition }: DynamicModule,
-): DynamicModule {
-  return { ...definition, providers: [...providers, { provide: ARGUMENT_PROBLEMS, useValue: problems }] };
+function reporting(problems: readonly string[], definition: DynamicModule): DynamicModule {
+  const provider = { provide: ARGUMENT_PROBLEMS, useValue: problems };
+  return { ...definition, providers: [...(definition.providers ?? []), provider] };
 }
 
 /** @param base the options that variables override; absent if the value is the options */

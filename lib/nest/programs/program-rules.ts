@@ -171,17 +171,13 @@ function isReference(rule: AnyRule | RouteReference | null): rule is RouteRefere
  * @param known the names in the options
  * @param decorated the rules of this name on routes
  */
-function unknownRule(
-  name: string,
-  known: readonly string[],
-  [first, ...others]: readonly TableRule[],
-): string {
+function unknownRule(name: string, known: readonly string[], [first, ...more]: readonly TableRule[]): string {
   const path = `rule "${name}": not in the module's \`onDemand\` or \`rules\``;
   if (!first) return unknownName(path, name, known);
-  const more = others.length > 0 ? ` and ${others.length} more` : '';
+  const others = more.length > 0 ? ` and ${more.length} more` : '';
   const [, type, method] = /^(.*)\.(.*)$/.exec(first.owner!)!;
   return (
-    `${path}, but only in a decorator (${first.owner!}${more}). Move it to \`onDemand\` and write ` +
+    `${path}, but only in a decorator (${first.owner!}${others}). Move it to \`onDemand\` and write ` +
     `@RateLimit("${name}"), or name a route: { route: [${type!}, '${method!}'], rule: "${name}" }`
   );
 }

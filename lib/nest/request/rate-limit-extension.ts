@@ -24,10 +24,7 @@ export interface RateLimitExtension {
 /** Returns the extension for a rule of a route. */
 export function extensionOf({ fields }: RouteLimit): RateLimitExtension {
   const { name, limit, window, by = 'ip', scope = 'route', plans } = fields;
-  const { burst, algorithm = 'sliding-window-log' } = fields as {
-    readonly burst?: number;
-    readonly algorithm?: string;
-  };
+  const { burst, algorithm = 'sliding-window-log' } = fields as { burst?: number; algorithm?: string };
   return {
     name,
     limit: typeof limit === 'function' ? 'dynamic' : Number(limit),

@@ -109,7 +109,7 @@ export class Responder {
     // An error of GraphQL has extensions instead of a body, and Apollo replaces those of a body with a status code.
     const hasBody = context.getType<string>() !== 'graphql';
     const body = hasBody ? await this.bodyOf(decision, context, isUnavailable, detail) : undefined;
-    throw exceptionOf(decision, isUnavailable, body, detail);
+    throw denial(decision, isUnavailable, body, detail);
   }
 
   /** Denies a request of any transport. */
@@ -128,13 +128,13 @@ export class Responder {
   ): Denial | Promise<Denial> {
     if (HEADERS_SET in thrown) return thrown;
     for (const name of HEADER_FIELDS) response.removeHeader?.(name);
-    this.setHeaders(response, thrown.decision, this.styles);
+    this.setHeaders(response, thrown.decision);
     if (!this.body || !thrown.contentType) return thrown;
     const context = this.contexts.get(response) ?? (host as ExecutionContext);
     const { detail } = thrown.getResponse() as ProblemDetails;
     const isUnavailable = thrown instanceof RateLimitUnavailableException;
     return this.bodyOf(thrown.decision, context, isUnavailable, detail).then((body) =>
-      exceptionOf(thrown.decision, isUnavailable, body, detail),
+      denial(thrown.decision, isUnavailable, body, detail),
     );
   }
 
@@ -170,12 +170,7 @@ export class Responder {
     return headers;
   }
 
-  private setHeaders(
-    response: unknown,
-    decision: Decision,
-    styles: readonly HeaderStyle[],
-    own = decision,
-  ): void {
+  private setHeaders(response: unknown, decision: Decision, styles = this.styles, own = decision): void {
     const { httpAdapter } = this.host;
     for (const [name, value] of this.headersOf(decision, styles, own)) {
       httpAdapter.setHeader(response, name, value);
@@ -184,12 +179,7 @@ export class Responder {
 }
 
 /** Returns the exception of a denial, marked as having its headers set. */
-function exceptionOf(
-  decision: Decision,
-  isUnavailable: boolean,
-  body: string | object | undefined,
-  detail: string | undefined,
-): Denial {
+function denial(decision: Decision, isUnavailable: boolean, body?: string | object, detail?: string): Denial {
   const exception = withoutStack(() =>
     isUnavailable
       ? new RateLimitUnavailableException(decision, body)

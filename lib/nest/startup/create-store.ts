@@ -23,12 +23,9 @@ import type { Warnings } from '../warnings.js';
  * Returns the name in the nearest package.json of the program, which stays the same when its rules or its version change;
  * `undefined` if there is none. A program that is installed, such as a test runner, stands for the working directory.
  */
-export function applicationName(
-  program = process.argv[1],
-  workingDirectory = process.cwd(),
-): string | undefined {
+export function applicationName(program = process.argv[1], folder = process.cwd()): string | undefined {
   const isInstalled = program === undefined || program.split(sep).includes('node_modules');
-  return (isInstalled ? undefined : nameAbove(dirname(program))) ?? nameAbove(workingDirectory);
+  return (isInstalled ? undefined : nameAbove(dirname(program))) ?? nameAbove(folder);
 }
 
 function nameAbove(folder: string): string | undefined {
@@ -59,10 +56,8 @@ const NONE: ClientHolder = { client: null, close: () => Promise.resolve() };
  *
  * @param store has been connected, so that it knows whether the server is a Redis Cluster, and whether it has INFO
  */
-export async function createClient(
-  store: BaseStore,
-  { read: { redis } }: DeclaredRules,
-): Promise<ClientHolder> {
+export async function createClient(store: BaseStore, { read }: DeclaredRules): Promise<ClientHolder> {
+  const { redis } = read;
   if (!redis) return NONE;
   const { openApplicationClient } = await import('../../stores/redis/open-redis-store.js');
   return openApplicationClient(redis, store as Partial<RedisStore>);
@@ -116,7 +111,7 @@ export async function openStore(options: StoreOptions, warnings: Warnings): Prom
       'No `redis` given: counting in the memory of this process. Each process counts separately, and a restart clears the counters.',
     );
   }
-  return openMemory(maxKeys, 'all', 'Raise maxKeys, or count in Redis', warnings);
+  return openMemory(maxKeys, 'all', warnings);
 }
 
 /** Creates the limiter of the module, whose rules are those of the table. */
@@ -137,8 +132,7 @@ export async function createService(
     denyCache = true,
     maxKeys = 100_000,
   } = options;
-  const fix = 'Raise maxKeys, or restore Redis: the memory is its fallback';
-  const fallback = openMemory(maxKeys, 'fallback', fix, warnings);
+  const fallback = openMemory(maxKeys, 'fallback', warnings);
   const log = store instanceof MemoryStore ? undefined : await import('../checks/store-log.js');
   if (log) parts.pipeline = (await import('../../limiter/pipeline.js')).Pipeline;
   const service = new RateLimitService(
@@ -167,21 +161,18 @@ function follow(table: RuleTable, engine: Engine, warnings: Warnings): void {
   table.changed = () => engine.rulesChanged();
 }
 
-/**
- * Creates a store in memory, which warns when it is full and forgets counters, at most once an hour.
- *
- * @param counted what it counts: all requests, or those that Redis cannot decide
- */
-function openMemory(
-  maxKeys: number,
-  counted: 'all' | 'fallback',
-  fix: string,
-  warnings: Warnings,
-): MemoryStore {
+/** What to do about a full memory, by what it counts: all requests, or those that Redis cannot decide. */
+const FIXES = {
+  all: 'Raise maxKeys, or count in Redis',
+  fallback: 'Raise maxKeys, or restore Redis: the memory is its fallback',
+};
+
+/** Creates a store in memory, which warns when it is full and forgets counters, at most once an hour. */
+function openMemory(maxKeys: number, counted: keyof typeof FIXES, warnings: Warnings): MemoryStore {
   const store = new MemoryStore({ maxKeys });
   store.watchFull(() => {
     warnings.withdraw('RL_MEMORY_FULL', counted);
-    warnings.warn('RL_MEMORY_FULL', fullMessage(maxKeys, fix), counted);
+    warnings.warn('RL_MEMORY_FULL', fullMessage(maxKeys, FIXES[counted]), counted);
   });
   return store;
 }

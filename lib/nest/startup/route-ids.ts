@@ -40,6 +40,7 @@ function idOn({ type, name, handler }: HandlerMethod): unknown {
  * minifiers shorten them, so that different classes of two builds would share counters.
  */
 export class RouteIds {
+  /** The first handler of each rule and id: another one would have the same counters. */
   private readonly handlers = new Map<string, HandlerMethod>();
 
   constructor(
@@ -64,7 +65,8 @@ export class RouteIds {
     const id = (given as string | undefined) ?? this.addressOf(method);
     // Shared rules have no id in their keys.
     const names = rules.filter(({ scope }) => scope !== 'shared').map(({ name }) => name as string);
-    const other = names.map((name) => this.otherWith(id, name, method)).find((each) => each !== undefined);
+    const first = names.map((name) => entryOf(this.handlers, `${name} ${id}`, () => method));
+    const other = first.find(({ type, handler }) => type !== method.type || handler !== method.handler);
     if (other !== undefined) {
       this.problems.add(
         `${isCall(method.kind) ? 'methods' : 'routes'} ${other.owner} and ${owner}: both have the id "${id}", so they would ` +
@@ -72,12 +74,6 @@ export class RouteIds {
       );
     }
     return id;
-  }
-
-  /** Returns another handler whose rule of a name would have the same counters. */
-  private otherWith(id: string, rule: string, method: HandlerMethod): HandlerMethod | undefined {
-    const first = entryOf(this.handlers, `${rule} ${id}`, () => method);
-    return first.type === method.type && first.handler === method.handler ? undefined : first;
   }
 
   private addressOf({ type, name, handler, kind }: HandlerMethod): string {
