@@ -111,11 +111,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
 /** The largest first. */
-const UNITS = [
-  ['d', 24 * HOUR],
-  ['h', HOUR],
-  ['m', MINUTE],
-] as const;
+const UNITS = Object.entries({ d: 24 * HOUR, h: HOUR, m: MINUTE });
 
 /** Rounds a wait up for readers: to seconds below two minutes, to minutes below two hours, otherwise to hours. */
 function roundedWait(milliseconds: number): number {

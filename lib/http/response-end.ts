@@ -23,11 +23,8 @@ export function afterResponse(response: unknown, listener: (end: ResponseEnd) =>
     return;
   }
   raw.once('close', finish);
-  if (connection)
-    stop = onAbort(
-      connectionSignal(connection, 'close', false, () => undefined),
-      finish,
-    );
+  const ended = connection && connectionSignal(connection, 'close', false, () => undefined);
+  if (ended) stop = onAbort(ended, finish);
 }
 
 /** By the response or connection: many requests may wait for one. */

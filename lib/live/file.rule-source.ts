@@ -69,12 +69,8 @@ function entriesOf(rule: string, { exceptions, ...fields }: { exceptions?: unkno
   const layer = Object.keys(fields).length > 0 ? [{ rule, fields }] : [];
   if (exceptions === undefined) return layer;
   if (!isFields(exceptions)) rejectValue(`${rule}.exceptions`, exceptions, 'an object by subject');
-  const others = Object.entries(exceptions).map(([subject, exception]) => ({
-    rule,
-    subject,
-    fields: exception as LiveException,
-  }));
-  return [...layer, ...others];
+  const others = Object.entries(exceptions) as [string, LiveException][];
+  return [...layer, ...others.map(([subject, exception]) => ({ rule, subject, fields: exception }))];
 }
 
 /** The functions of the packages that read YAML. */

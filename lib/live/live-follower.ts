@@ -63,12 +63,7 @@ function readableRule(entry: SourcedRule): SourcedRule {
   if (unreadable === undefined) return entry;
   const { rule, subject } = entry;
   const isNamed = changeProblem({ rule, subject, fields: undefined }) === undefined;
-  return {
-    rule: isNamed ? rule : shown([rule, subject]),
-    subject: isNamed ? subject : undefined,
-    fields: {},
-    unreadable,
-  };
+  return { ...(isNamed ? { rule, subject } : { rule: shown([rule, subject]) }), fields: {}, unreadable };
 }
 
 function isVersion(version: unknown): boolean {

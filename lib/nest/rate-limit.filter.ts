@@ -91,9 +91,7 @@ export class RateLimitFilter implements ExceptionFilter {
 /** Whether a filter catches denials by their class or a subclass, rather than by a class that it extends, or everything. */
 function isFor(filter: ExceptionFilter, exception: Denial): boolean {
   const caught = (Reflect.getMetadata(CAUGHT, filter.constructor) ?? []) as readonly Type[];
-  return caught.some(
-    (type) =>
-      exception instanceof type &&
-      DENIALS.some((denial) => type === denial || type.prototype instanceof denial),
-  );
+  const isDenial = (type: Type): boolean =>
+    DENIALS.some((denial) => type === denial || type.prototype instanceof denial);
+  return caught.some((type) => exception instanceof type && isDenial(type));
 }

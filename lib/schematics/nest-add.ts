@@ -114,13 +114,9 @@ function addClient(tree: Tree, context: Context, skipInstall: boolean): void {
   const path = 'package.json';
   const manifest = JSON.parse(tree.readText(path)) as { dependencies?: Record<string, string> };
   if (manifest.dependencies?.['ioredis']) return;
-  const dependencies = Object.entries({ ...manifest.dependencies, ioredis: IOREDIS }).toSorted(([a], [b]) =>
-    a < b ? -1 : 1,
-  );
-  tree.overwrite(
-    path,
-    `${JSON.stringify({ ...manifest, dependencies: Object.fromEntries(dependencies) }, null, 2)}\n`,
-  );
+  const entries = Object.entries({ ...manifest.dependencies, ioredis: IOREDIS });
+  const dependencies = Object.fromEntries(entries.toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  tree.overwrite(path, `${JSON.stringify({ ...manifest, dependencies }, null, 2)}\n`);
   if (skipInstall) return;
   // The task of @angular-devkit/schematics that runs the package manager of the project.
   context.addTask({

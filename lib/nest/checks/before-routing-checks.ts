@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { problem, unknownName } from '../../contracts/rate-limit-config.error.js';
 import type { BeforeRouting, EarlyRule } from '../request/before-routing.js';
 import type { RouteLimit } from '../request/route-limit.js';
@@ -27,15 +28,12 @@ export function earlyProblems({ path, fields, parts, isHeld, waits, delays }: Ro
 export function unknownEarlyRules({ rules }: BeforeRouting, declared: DeclaredRules): readonly string[] {
   const { onDemandNames, everyRoute } = declared;
   const unknown = [...rules.keys()].filter((name) => !onDemandNames.includes(name));
-  return unknown.map((name) =>
-    everyRoute.includes(name)
-      ? `limitBeforeRouting("${name}"): a rule in \`rules\`, which each handler counts on its own; move it to \`onDemand\``
-      : unknownName(
-          `limitBeforeRouting("${name}"): no rule in \`onDemand\` has this name`,
-          name,
-          onDemandNames,
-        ),
-  );
+  return unknown.map((name) => {
+    const path = `limitBeforeRouting("${name}")`;
+    return everyRoute.includes(name)
+      ? `${path}: a rule in \`rules\`, which each handler counts on its own; move it to \`onDemand\``
+      : unknownName(`${path}: no rule in \`onDemand\` has this name`, name, onDemandNames);
+  });
 }
 
 /** Returns the problems of rules of a handler that override a rule which is applied before: its limit would not count. */
@@ -77,12 +75,8 @@ export function warnOfLateCors(cors: unknown, name: string, warnings: Warnings):
   );
 }
 
-interface Headed {
-  getHeader(name: string): number | string | string[] | undefined;
-}
-
 /** Warns if a response to another origin exposes no header of rate limits to the code of its page. */
-export function warnOfUnexposed(response: Headed, warnings: Warnings): void {
+export function warnOfUnexposed(response: Pick<ServerResponse, 'getHeader'>, warnings: Warnings): void {
   const exposed = String(response.getHeader('access-control-expose-headers') ?? '').toLowerCase();
   const isShared = response.getHeader('access-control-allow-origin') !== undefined;
   if (!isShared || exposed === '*' || /ratelimit|retry-after/.test(exposed)) return;

@@ -70,9 +70,7 @@ function isOff({ app, raw, ips }: FrameworkRequest): boolean {
 function addressBehindChain(request: HttpRequest): string | undefined {
   const socket = { remoteAddress: request.socket?.remoteAddress };
   const made = { headers: { 'x-forwarded-for': CHAIN.join(', ') }, socket, connection: socket };
-  const own = Object.fromEntries(
-    Object.entries({ ...made, raw: made }).map(([name, value]) => [name, { value }]),
-  );
+  const own = Object.getOwnPropertyDescriptors({ ...made, raw: made });
   return (Object.create(request, own) as HttpRequest).ip;
 }
 

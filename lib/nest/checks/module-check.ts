@@ -71,12 +71,8 @@ const FOREIGN_HOOKS: Readonly<Record<string, string>> = {
 export function checkForeignHooks(guard: object): void {
   const foreign = Object.entries(FOREIGN_HOOKS).filter(([name]) => name in guard);
   const { name: type } = guard.constructor;
-  rejectAny(
-    foreign.map(
-      ([name, instead]) =>
-        `${type}.${name}: got a hook of @nestjs/throttler, which is never called here; write ${instead}`,
-    ),
-  );
+  const got = 'got a hook of @nestjs/throttler, which is never called here; write';
+  rejectAny(foreign.map(([name, instead]) => `${type}.${name}: ${got} ${instead}`));
 }
 
 /**

@@ -38,12 +38,9 @@ export class RuleMistakes {
     const name = rule['name'] as string;
     this.met.add(name);
     if (namedOn(rule) !== 'nowhere') this.named.add(name);
-    if (rule['cost'] === 0 && !rule['settle'] && !isRead) {
-      this.warn(
-        name,
-        `Rule "${name}" of ${owner} limits nothing, since its cost is 0. Remove \`cost\`, or the rule.`,
-      );
-    }
+    if (rule['cost'] !== 0 || rule['settle'] || isRead) return;
+    const reason = 'limits nothing, since its cost is 0. Remove `cost`, or the rule.';
+    this.warn(name, `Rule "${name}" of ${owner} ${reason}`);
   }
 
   /** Notes a method, and checks whether it lacks the rules of the one that it overrides. */
@@ -62,12 +59,8 @@ export class RuleMistakes {
 
   /** Checks all rules once the handlers are known. */
   check(): void {
-    for (const path of this.declared.undefinedFields) {
-      this.warn(
-        path,
-        `${path} is undefined, so the rule has no such field. Give it a value, or leave it out.`,
-      );
-    }
+    const unset = 'is undefined, so the rule has no such field. Give it a value, or leave it out.';
+    for (const path of this.declared.undefinedFields) this.warn(path, `${path} ${unset}`);
     const unmet = this.declared.everyRoute.filter((name) => this.hasHandlers && !this.met.has(name));
     for (const name of unmet) this.warnOfUnmet(name);
     this.warnOfSimilarNames();

@@ -19,7 +19,7 @@ interface PartReader {
   readonly allowed: string;
   readonly read: (given: string | number) => string | undefined;
   /** Whether the guard counts by values that may be long. Events have the digests of such values. */
-  readonly isAnyText?: boolean;
+  readonly isText?: boolean;
 }
 
 const EVERYONE_READER: PartReader = {
@@ -55,20 +55,16 @@ export function programSubject(by: CountedBy | undefined, ipv6Prefix: number, pa
   };
 }
 
-function readPart(given: unknown, { read, isAnyText = false }: PartReader): string | undefined {
+function readPart(given: unknown, { read, isText = false }: PartReader): string | undefined {
   if (typeof given !== 'string' && !Number.isFinite(given)) {
-    return isAnyText ? SubjectDigest.partOf(given) : undefined;
+    return isText ? SubjectDigest.partOf(given) : undefined;
   }
   return read(given as string | number);
 }
 
 function readerOf(by: By | undefined, ipv6Prefix: number): PartReader {
   const ip = (given: string | number): string | undefined => ipSubjectOf(String(given), ipv6Prefix);
-  const text = (allowed: string, read: PartReader['read']): PartReader => ({
-    allowed,
-    read,
-    isAnyText: true,
-  });
+  const text = (allowed: string, read: PartReader['read']): PartReader => ({ allowed, read, isText: true });
   if (by === undefined) return text('a string or a number', (given) => ip(given) ?? bounded(String(given)));
   if (by === 'ip' || addressHeaderOf(by) !== undefined) return { allowed: 'an IP address', read: ip };
   if (by === 'user') return text('the id of a user', (given) => bounded(userSubjectOf(given)));
