@@ -11,7 +11,18 @@ import { algorithmOf, fieldProblems, OPTION_NAMES, RULE_FIELDS } from '../../rul
 import { fromLayer, overlay, readLayer, ROUTE_FIELDS, type RuleFields } from './rule-layers.js';
 
 /** The fields besides the options of algorithms that can change while the application runs. */
-const LIVE_FIELDS = 'limit window cost block algorithm mode maxWait trial onStoreError plans'.split(' ');
+const LIVE_FIELDS = [
+  'limit',
+  'window',
+  'cost',
+  'block',
+  'algorithm',
+  'mode',
+  'maxWait',
+  'trial',
+  'onStoreError',
+  'plans',
+] as const;
 
 const LIVE: readonly string[] = [...LIVE_FIELDS, ...OPTION_NAMES];
 
