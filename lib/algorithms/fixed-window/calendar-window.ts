@@ -1,7 +1,7 @@
-import type { Variant } from '../definition.js';
+import type { Numbers, Variant } from '../definition.js';
 import { endOfWindow } from '../prefetch-option.js';
 import { LONGEST } from '../rate.js';
-import { countedIn, resetOf, type Grid, type WindowState } from '../windows.js';
+import { Grid, type WindowState } from '../windows.js';
 import { windowsAround } from './calendar.js';
 import { startOf, windowAt, windowFrom, type WindowStarts } from './window-starts.js';
 
@@ -14,26 +14,25 @@ interface CalendarWindowOptions {
 
 type CalendarWindowParameter = 'limit' | keyof WindowStarts;
 
+type Parameters = Numbers<CalendarWindowParameter>;
+
 const lengthOf = ({ coming, last }: WindowStarts): number => last - coming;
 
-const CALENDAR: Grid<WindowStarts> = {
-  length: lengthOf,
-  isShared: () => true,
-  startOf: (instant, starts) => startOf(windowAt(instant, starts), starts),
-  after: (start, windows, starts) =>
-    startOf(windowFrom(start, starts) + Math.min(windows, Math.floor(LONGEST / lengthOf(starts))), starts),
-  ended: (start, instant, starts) => Math.max(0, windowAt(instant, starts) - windowFrom(start, starts)),
-};
+class CalendarGrid extends Grid<Parameters> {
+  readonly length = lengthOf;
+  readonly isShared = () => true;
+  readonly startOf = (instant: number, starts: WindowStarts) => startOf(windowAt(instant, starts), starts);
+  readonly after = (start: number, windows: number, starts: WindowStarts) =>
+    startOf(windowFrom(start, starts) + Math.min(windows, Math.floor(LONGEST / lengthOf(starts))), starts);
+  readonly ended = (start: number, instant: number, starts: WindowStarts) =>
+    Math.max(0, windowAt(instant, starts) - windowFrom(start, starts));
 
-/**
- * Returns the time after which a state expires: longer than until the full limit is available, since a window of assumed
- * length may be up to a quarter longer than the nearest known one.
- */
-function expiryOf(state: WindowState, now: number, starts: WindowStarts): number {
-  const resetAfter = resetOf(state, now, starts, CALENDAR);
-  if (now + resetAfter <= starts.last) return resetAfter;
-  const unknown = windowFrom(now + resetAfter, starts) - 3;
-  return resetAfter + Math.ceil(unknown / 4) * lengthOf(starts);
+  /** Longer than until the full limit is available: a window of assumed length may be a quarter longer than the nearest known. */
+  override expiryOf(_state: WindowState, now: number, resetAfter: number, starts: WindowStarts): number {
+    if (now + resetAfter <= starts.last) return resetAfter;
+    const unknown = windowFrom(now + resetAfter, starts) - 3;
+    return resetAfter + Math.ceil(unknown / 4) * lengthOf(starts);
+  }
 }
 
 /**
@@ -75,5 +74,5 @@ export const calendarWindow: Variant<CalendarWindowOptions, WindowState, Calenda
     ...(timeZone === 'UTC' ? [] : [timeZone]),
     ...(anchor === 1 ? [] : [anchor]),
   ],
-  ...countedIn(CALENDAR, expiryOf),
+  ...new CalendarGrid().counted(),
 };

@@ -1,7 +1,7 @@
 import type { AlgorithmDefinition } from '../definition.js';
 import { integer, oneOf } from '../../contracts/options.js';
 import { endOfWindow, prefetchOption, type Prefetchable } from '../prefetch-option.js';
-import { countedIn, EVEN, type WindowState } from '../windows.js';
+import { EvenGrid, type WindowState } from '../windows.js';
 import { calendarWindow } from './calendar-window.js';
 import { isTimeZone } from './calendar.js';
 import { fixedWindowExamples } from './fixed-window.examples.js';
@@ -65,5 +65,5 @@ export const fixedWindow: AlgorithmDefinition<FixedWindowOptions, WindowState, F
   spendBy: endOfWindow,
   resolve: ({ calendar }) => (calendar === undefined ? undefined : calendarWindow),
   variants: [calendarWindow],
-  ...countedIn(EVEN),
+  ...new EvenGrid().counted(),
 };

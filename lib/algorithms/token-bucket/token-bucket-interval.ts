@@ -1,7 +1,7 @@
 import { permitsOf, timePart, type Overdrawable } from '../burst.js';
 import { NEVER, type Numbers, type Variant } from '../definition.js';
 import type { Prefetchable } from '../prefetch-option.js';
-import { EVEN, charge, refundWindows, isAhead, read, resetOf, take, type WindowState } from '../windows.js';
+import { EvenGrid, isAhead, type WindowState } from '../windows.js';
 import { checkBucket, MEMORY, bucketPerProcess, type BucketOptions } from './bucket.js';
 
 /** The options of a token bucket that a refill by the interval reads, or that it excludes. */
@@ -9,11 +9,16 @@ interface IntervalOptions extends BucketOptions, Overdrawable, Prefetchable {}
 
 type Parameters = Numbers<'limit' | 'window' | 'burst' | 'initial' | 'overdraft'>;
 
-/** Returns the time after which the bucket decides like a new one. */
-function expiryOf(state: WindowState, now: number, { window, burst, initial }: Parameters): number {
-  const fullAfter = EVEN.after(state.start, state.windows, { window }) - now;
-  return initial < burst ? fullAfter + MEMORY : resetOf(state, now, { window }, EVEN);
+class BucketGrid extends EvenGrid<Parameters> {
+  /** A bucket decides like a new one a while after it became full, or as soon as it is, if a new one is full. */
+  override expiryOf(state: WindowState, now: number, resetAfter: number, parameters: Parameters) {
+    const { burst, initial } = parameters;
+    const fullAfter = this.after(state.start, state.windows, parameters) - now;
+    return initial < burst ? fullAfter + MEMORY : resetAfter;
+  }
 }
+
+const GRID = new BucketGrid();
 
 /**
  * The token bucket with `refill: 'interval'`: `limit` tokens are added at once after each whole window. The used tokens
@@ -39,27 +44,25 @@ export const intervalBucket: Variant<IntervalOptions, WindowState, keyof Paramet
   queues: true,
 
   step(state, now, cost, parameters, maxWait = 0) {
-    const { limit, burst, initial } = parameters;
+    const { limit, burst, initial, overdraft } = parameters;
     if (limit === 0) return NEVER;
-    let current = read(state, now, parameters, EVEN);
+    let current = GRID.read(state, now, parameters);
     const isNew = !state || (current.windows === 0 && current.start + MEMORY <= now);
-    if (isNew) current = charge(current, now, burst - initial, parameters, EVEN);
+    if (isNew) current = GRID.charge(current, now, burst - initial, parameters);
 
-    const step = take(current, now, cost, maxWait, parameters, parameters, EVEN);
-    if (step.allowed) return { ...step, expiresAfter: expiryOf(step.state, now, parameters) };
+    const step = GRID.take(current, now, cost, maxWait, parameters, burst, overdraft);
     // A denial stores nothing, so that a new bucket gains no tokens.
-    return isNew ? { ...step, retryAfter: null } : step;
+    return isNew && !step.allowed ? { ...step, retryAfter: null } : step;
   },
 
   /** A charge expires as the bucket fills: after later charges, at most what can be left of it is refunded. */
   refund(state, now, cost, parameters, receipt, onlyLast) {
     const { limit, window } = parameters;
     if (limit === 0) return undefined;
-    const current = read(state, now, parameters, EVEN);
+    const current = GRID.read(state, now, parameters);
     const left = Math.ceil((Number(receipt) - now) / window) * limit;
-    if (onlyLast && EVEN.after(current.start, current.windows, parameters) !== receipt) return undefined;
-    const next = refundWindows(current, now, Math.min(cost, left), Number(receipt), parameters, EVEN);
-    return next && { state: next, expiresAfter: expiryOf(next, now, parameters) };
+    if (onlyLast && GRID.after(current.start, current.windows, parameters) !== receipt) return undefined;
+    return GRID.refund(current, now, Math.min(cost, left), Number(receipt), parameters);
   },
   isAhead,
 };
