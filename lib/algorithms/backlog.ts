@@ -1,4 +1,4 @@
-import type { Next, MaxWait, Receipt, Step } from '../contracts/algorithm.js';
+import type { Algorithm, Next, MaxWait, Step } from '../contracts/algorithm.js';
 import { allow, deny, NEVER, type Numbers } from './definition.js';
 import { extend, isDebt, minus, NO_TIME, permitsIn, roundUp, spanOf, type Span } from './rate.js';
 import { setBack, SLACK } from '../contracts/clock.js';
@@ -28,6 +28,8 @@ export type Pace = Numbers<'limit' | 'window' | 'time'>;
 
 /** A rate with a burst: `full` and `fullPart` are the span in which a burst becomes available. */
 export type BurstPace = Pace & Numbers<'burst' | 'full' | 'fullPart' | 'overdraft'>;
+
+type Refund = Algorithm<Backlog, Pace>['refund'];
 
 /** Returns the time until the instant of a state. A fraction of another limit is rounded up. */
 export function read(state: Backlog | undefined, now: number, { limit, time }: Pace): Span {
@@ -68,13 +70,7 @@ export function write(now: number, { whole, part }: Span, { limit, time }: Pace)
 }
 
 /** Decides a request on a state, without spans if it is allowed at once at a rate of whole microseconds, as most are. */
-export function takeFrom(
-  state: Backlog | undefined,
-  now: number,
-  cost: number,
-  pace: BurstPace,
-  maxWait?: MaxWait,
-): Step<Backlog> {
+export const takeFrom: Algorithm<Backlog, BurstPace>['step'] = (state, now, cost, pace, maxWait) => {
   const { limit, window, full, time } = pace;
   if (limit === 0) return NEVER;
   if (typeof state !== 'object' && window % limit === 0) {
@@ -84,7 +80,7 @@ export function takeFrom(
       return allow(Math.floor((full - ahead) / interval), 0, ahead, now + ahead, ahead);
   }
   return take(read(state, now, pace), now, cost, pace, maxWait);
-}
+};
 
 /** Decides a request at a rate with a burst: it is allowed if the instant is then at most a burst ahead of now. */
 export function take(
@@ -117,14 +113,7 @@ export function take(
  * Returns the state after a refund. A charge expires gradually until the instant that it set, even if later charges have
  * moved that: at most the rest of the charge is refunded.
  */
-export function refundBacklog(
-  state: Backlog,
-  now: number,
-  cost: number,
-  pace: Pace,
-  expiresAt: Receipt,
-  onlyLast: boolean,
-): Next<Backlog> | undefined {
+export const refundBacklog: Refund = (state, now, cost, pace, expiresAt, onlyLast) => {
   const { limit, window } = pace;
   if (limit === 0) return undefined;
   const receipt = Number(expiresAt);
@@ -137,4 +126,4 @@ export function refundBacklog(
   if (endsAt !== receipt && back.whole > left) back = { whole: left, part: 0 };
   const rest = minus(ahead, back, limit);
   return write(now, rest.whole < 0 ? NO_TIME : rest, pace);
-}
+};
