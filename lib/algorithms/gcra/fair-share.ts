@@ -4,21 +4,11 @@ import { setBack } from '../../contracts/clock.js';
 import { capacityOf, permitsOf, timePart, type Capacity, type Overdrawable } from '../burst.js';
 import type { FairShare } from '../fair-share-option.js';
 import {
-  charge,
-  fillTime,
-  refundShare,
-  holdOf,
-  join,
-  keepTime,
   MOST_TENANTS,
-  read,
-  refill,
-  timeOf,
-  type FairShareParameter,
+  Shares,
   type FairShareState,
   type Hold,
   type Parameters,
-  type Shares,
   type Tenant,
 } from './tenants.js';
 
@@ -35,19 +25,21 @@ const LARGEST = 2 ** 51;
 /** Number of tenants that take as much memory as a key. */
 const TENANTS_PER_SIZE = 4;
 
+/** Returns the shares that a state has now. */
+function read(state: FairShareState | undefined, now: number, parameters: Parameters): Shares {
+  return new Shares(state ?? { at: now, pool: 0, tenants: [] }, now, parameters);
+}
+
 /** Returns how long until nothing is missing, in microseconds. */
-function resetAfterOf(shares: Shares, now: number, limit: number): number {
-  return shares.at - now + Math.ceil(shares.total / limit);
+function resetAfterOf({ at, total, parameters }: Shares, now: number): number {
+  return at - now + Math.ceil(total / parameters.limit);
 }
 
 /** Returns the state to store. */
-function next(shares: Shares, now: number, parameters: Parameters): Next<FairShareState> {
+function next(shares: Shares, now: number): Next<FairShareState> {
   const { at, pool, tenants } = shares;
-  const kept = at - now + keepTime(parameters);
-  return {
-    state: { at, pool, tenants },
-    expiresAfter: Math.max(kept, resetAfterOf(shares, now, parameters.limit)),
-  };
+  const kept = at - now + shares.keepTime;
+  return { state: { at, pool, tenants }, expiresAfter: Math.max(kept, resetAfterOf(shares, now)) };
 }
 
 /**
@@ -55,9 +47,9 @@ function next(shares: Shares, now: number, parameters: Parameters): Next<FairSha
  * with a tolerance of its part of the burst, at least these units. While units are spare, it may take them even if others
  * have taken the whole burst.
  */
-function guaranteedAfter(shares: Shares, me: Tenant, units: number, parameters: Parameters): number {
-  const { limit, window, burst, places } = parameters;
-  const tolerance = Math.max(0, fillTime(parameters) - timeOf(units, shares, me, parameters));
+function guaranteedAfter(shares: Shares, me: Tenant, units: number): number {
+  const { limit, window, burst, places } = shares.parameters;
+  const tolerance = Math.max(0, shares.fillTime - shares.timeOf(units, me));
   const owed = Math.max(0, me.due - shares.at - tolerance);
   if (shares.spare > 0) return owed;
   const most = (burst + places - shares.tenants.length) * window - shares.weights; // The pool is less than the weights.
@@ -65,59 +57,57 @@ function guaranteedAfter(shares: Shares, me: Tenant, units: number, parameters: 
 }
 
 /** Returns the time after which a tenant misses at most `most` units if no request arrives, in microseconds. */
-function filledAfter({ pool, tenants }: Shares, me: Tenant, most: number, { limit }: Parameters): number {
+function filledAfter({ pool, tenants, parameters }: Shares, me: Tenant, most: number): number {
   if (me.missing <= most) return 0;
   const reached = Math.ceil((me.missing - most) / me.weight);
   let units = -pool;
   for (const { weight, missing } of tenants) units += Math.min(reached * weight, missing);
-  return Math.ceil(units / limit);
+  return Math.ceil(units / parameters.limit);
 }
 
 /** Returns the time until some units fit what a tenant can miss, which grows as others become idle, in microseconds. */
-function fitsAfter(shares: Shares, me: Tenant, units: number, hold: Hold, parameters: Parameters): number {
+function fitsAfter(shares: Shares, me: Tenant, units: number, hold: Hold): number {
   for (let after = 0, { most, until } = hold; ;) {
-    const filled = filledAfter(shares, me, Math.max(most, units) - units, parameters);
+    const filled = filledAfter(shares, me, Math.max(most, units) - units);
     if (filled <= until) return Math.max(after, filled);
     after = until;
-    ({ most, until } = holdOf(shares, me, parameters, after));
+    ({ most, until } = shares.holdOf(me, after));
   }
 }
 
 /** Returns the time until a tenant that keeps its place misses nothing, and so may take a permit in any case. */
-function wholeAfter(shares: Shares, me: Tenant, units: number, parameters: Parameters): number {
-  if (units > parameters.window || !shares.tenants.includes(me)) return Infinity;
-  const filled = filledAfter(shares, me, parameters.window - units, parameters);
-  return filled < keepTime(parameters) ? filled : Infinity;
+function wholeAfter(shares: Shares, me: Tenant, units: number): number {
+  const { window } = shares.parameters;
+  if (units > window || !shares.tenants.includes(me)) return Infinity;
+  const filled = filledAfter(shares, me, window - units);
+  return filled < shares.keepTime ? filled : Infinity;
 }
 
 /** Returns the time until a tenant may take some units if no request arrives, in microseconds: 0 if it may now. */
-function waitFor(shares: Shares, me: Tenant, units: number, hold: Hold, parameters: Parameters): number {
-  const { limit, window, burst } = parameters;
-  const own = Math.min(
-    wholeAfter(shares, me, units, parameters),
-    guaranteedAfter(shares, me, units, parameters),
-  );
+function waitFor(shares: Shares, me: Tenant, units: number, hold: Hold): number {
+  const { limit, window, burst } = shares.parameters;
+  const own = Math.min(wholeAfter(shares, me, units), guaranteedAfter(shares, me, units));
   const above = Math.ceil((shares.total + units - burst * window) / limit);
   if (own <= above) return own;
-  return Math.min(own, Math.max(0, above, fitsAfter(shares, me, units, hold, parameters)));
+  return Math.min(own, Math.max(0, above, fitsAfter(shares, me, units, hold)));
 }
 
 /** Returns the permits that a tenant can take one after the other. */
-function remainingOf(shares: Shares, me: Tenant, hold: Hold, parameters: Parameters): number {
-  const { window, burst } = parameters;
+function remainingOf(shares: Shares, me: Tenant, hold: Hold): number {
+  const { window, burst } = shares.parameters;
   const held = Math.min(hold.most - me.missing, burst * window - shares.total);
-  const tolerance = fillTime(parameters) - Math.max(0, me.due - shares.at);
+  const tolerance = shares.fillTime - Math.max(0, me.due - shares.at);
   const guaranteed = Math.min(
-    Math.floor(tolerance / timeOf(window, shares, me, parameters)),
+    Math.floor(tolerance / shares.timeOf(window, me)),
     Math.ceil(shares.spare / window),
   );
   const permits = Math.max(Math.floor(held / window), guaranteed);
-  return permits > 0 ? permits : Number(waitFor(shares, me, window, hold, parameters) === 0);
+  return permits > 0 ? permits : Number(waitFor(shares, me, window, hold) === 0);
 }
 
 /** Returns the part that a tenant has of the limit. */
-function partOf({ weights }: Shares, { weight, taken }: Tenant, { limit }: Parameters): SharePart {
-  const guaranteed = Math.floor((limit * weight) / weights);
+function partOf({ weights, parameters }: Shares, { weight, taken }: Tenant): SharePart {
+  const guaranteed = Math.floor((parameters.limit * weight) / weights);
   return { guaranteed, borrowed: Math.max(0, taken - guaranteed) };
 }
 
@@ -128,7 +118,7 @@ function partOf({ weights }: Shares, { weight, taken }: Tenant, { limit }: Param
  *
  * See docs/adr/0070-fair-shares.md.
  */
-export const fairShare: Variant<FairShareOptions, FairShareState, FairShareParameter> = {
+export const fairShare: Variant<FairShareOptions, FairShareState, keyof Parameters> = {
   name: 'gcra-fair-share',
   version: 3,
   parameters: ['limit', 'window', 'burst', 'places', 'tenant', 'weight'],
@@ -166,15 +156,15 @@ export const fairShare: Variant<FairShareOptions, FairShareState, FairShareParam
     if (limit === 0) return NEVER;
 
     const shares = read(state, now, parameters);
-    const me = join(shares, parameters);
-    const hold = holdOf(shares, me, parameters);
-    const wait = waitFor(shares, me, cost * window, hold, parameters);
+    const me = shares.join();
+    const hold = shares.holdOf(me);
+    const wait = waitFor(shares, me, cost * window, hold);
     const isDenied = cost > 0 && maxWait < Infinity && (cost > burst || wait > 0);
-    if (!isDenied && cost > 0) charge(shares, me, cost, parameters);
-    const remaining = remainingOf(shares, me, hold, parameters);
-    const resetAfter = resetAfterOf(shares, now, limit);
-    const part = partOf(shares, me, parameters);
-    const after = next(shares, now, parameters);
+    if (!isDenied && cost > 0) shares.charge(me, cost);
+    const remaining = remainingOf(shares, me, hold);
+    const resetAfter = resetAfterOf(shares, now);
+    const part = partOf(shares, me);
+    const after = next(shares, now);
     if (!isDenied) return { ...allow(remaining, 0, resetAfter, after.state, after.expiresAfter), part };
     const retryAfter = cost > burst ? null : shares.at - now + wait;
     return { ...deny(remaining, retryAfter, resetAfter), part, asked: after };
@@ -185,22 +175,17 @@ export const fairShare: Variant<FairShareOptions, FairShareState, FairShareParam
     const { limit, window } = parameters;
     if (limit === 0) return undefined;
     const shares = read(state, now, parameters);
-    const endsAt = now + resetAfterOf(shares, now, limit);
+    const endsAt = now + resetAfterOf(shares, now);
     if (Number(receipt) <= now || endsAt <= now || (onlyLast && endsAt !== receipt)) return undefined;
 
-    refundShare(
-      shares,
-      Math.min(cost * window, (Number(receipt) - now) * limit, shares.total),
-      cost,
-      parameters,
-    );
-    return next(shares, now, parameters);
+    shares.refund(Math.min(cost * window, (Number(receipt) - now) * limit, shares.total), cost);
+    return next(shares, now);
   },
 
   clear(state, now, parameters) {
     if (parameters.limit === 0) return undefined;
     const shares = read(state, now, parameters);
-    return refill(shares, parameters) ? next(shares, now, parameters) : undefined;
+    return shares.refill() ? next(shares, now) : undefined;
   },
 
   sizeOf: ({ tenants }) => 1 + Math.floor(tenants.length / TENANTS_PER_SIZE),
