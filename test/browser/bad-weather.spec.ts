@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import type { Page } from 'puppeteer-core';
-import { KEPT_MS } from '../../lib/stores/redis/link/shared-minutes.js';
+import { KEPT_MS } from '../../lib/stores/redis/link/process-records.js';
 import { stopPrograms } from '../readme/node-program.js';
 import { startProxy, type Proxy } from '../support/redis/proxy.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';

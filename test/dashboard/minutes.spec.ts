@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest 
 import { Redis } from 'ioredis';
 import { Minutes, MOST_RULES, type MinuteCounts } from '../../lib/dashboard/collect/counts.js';
 import { Control } from '../../lib/stores/redis/link/control.js';
-import { SharedMinutes, type AddedMinute } from '../../lib/stores/redis/link/shared-minutes.js';
+import { ProcessRecords, type AddedMinute } from '../../lib/stores/redis/link/process-records.js';
 import { closeApps } from '../support/nest-app.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
 import { until } from '../support/redis/until.mjs';
@@ -46,9 +46,10 @@ async function shared(minute = MINUTE): Promise<MinuteCounts> {
 }
 
 const add = (process: string, ...args: [AddedMinute, string]) =>
-  new SharedMinutes(control, KEY).add(process, ...args);
+  new ProcessRecords(control, KEY, process).addMinute(process, ...args);
 
-const addOf = (process: string, minute: AddedMinute) => new SharedMinutes(control, KEY).add(process, minute);
+const addOf = (process: string, minute: AddedMinute) =>
+  new ProcessRecords(control, KEY, process).addMinute(process, minute);
 
 describe('a minute that processes share', () => {
   it('has the counts of each process once, also if a call is repeated after a lost reply', async () => {

@@ -10,8 +10,13 @@ import { rejectConfig } from '../../contracts/rate-limit-config.error.js';
 import { every, sleep, type Timer } from '../../contracts/timer.js';
 import { denialIds } from '../../limiter/denial-id.js';
 import { RateLimitHealth } from '../../nest/rate-limit.health.js';
-import type { ProcessRecords, Question } from '../../stores/redis/link/process-records.js';
-import { ENDED_MS, KEPT_MS, type AddedMinute } from '../../stores/redis/link/shared-minutes.js';
+import {
+  ENDED_MS,
+  KEPT_MS,
+  type AddedMinute,
+  type ProcessRecords,
+  type Question,
+} from '../../stores/redis/link/process-records.js';
 import { openProcessRecords } from '../../stores/redis/open-redis-store.js';
 import { RateLimitService } from '../../nest/rate-limit.service.js';
 import { DASHBOARD_OPTIONS, type DashboardOptions } from '../dashboard.options.js';
@@ -193,7 +198,7 @@ export class ProcessReports implements OnModuleInit, OnApplicationShutdown {
     for (const minute of over) {
       const { minute: at } = minute;
       const record = { ...this.own(), minute: minutes.kept.find((each) => each.minute > at) };
-      await this.records!.minutes.add(this.id, added(minute), JSON.stringify(record));
+      await this.records!.addMinute(this.id, added(minute), JSON.stringify(record));
       minutes.drop(at);
     }
     return over.length > 0;
@@ -201,9 +206,9 @@ export class ProcessReports implements OnModuleInit, OnApplicationShutdown {
 
   /** Adds the last minutes of processes that were killed. */
   private async addOfKilled(): Promise<void> {
-    const { minutes } = this.records!;
-    for (const report of (await minutes.left()).map(readReport))
-      if (report?.minute) await minutes.add(report.id, added(report.minute));
+    const records = this.records!;
+    for (const report of (await records.left()).map(readReport))
+      if (report?.minute) await records.addMinute(report.id, added(report.minute));
   }
 
   private async reply(question: Question): Promise<void> {

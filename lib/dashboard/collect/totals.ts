@@ -6,7 +6,7 @@ import { RATE_S } from './rule-counts.js';
 import { mergeFrequent } from './space-saving.js';
 import { entryOf } from '../../contracts/entry-of.js';
 import { MOST_RULES, percentile, sum } from './counts.js';
-import { MOST_READ } from '../../stores/redis/link/shared-minutes.js';
+import { MOST_READ } from '../../stores/redis/link/process-records.js';
 
 const MOST_SUBJECTS = 10;
 

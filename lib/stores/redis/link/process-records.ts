@@ -1,13 +1,33 @@
 import { randomBytes } from 'node:crypto';
+import addMinute from './add-minute.lua.js';
 import type { Control } from './control.js';
-import {
-  ENDED_MS,
-  KEPT_MS,
-  MOST_READ,
-  SharedMinutes,
-  type AddedMinute,
-  type Writer,
-} from './shared-minutes.js';
+
+/** How long minutes are kept, and the last record of a process that was killed, in milliseconds. */
+export const KEPT_MS = 65 * 60_000;
+/** How long the record of a process that has ended is kept: as long as the page shows its seconds. */
+export const ENDED_MS = 130_000;
+/** Maximum number of processes that are read. */
+export const MOST_READ = 256;
+
+/** A minute of a process, which is added to the same minute of the others. */
+export interface AddedMinute {
+  /** Minutes since the epoch. */
+  readonly minute: number;
+  /** The counts as JSON. */
+  readonly counts: string;
+  /** Maximum number of rules in a minute. */
+  readonly mostRules: number;
+}
+
+/** A process that writes ids of denials, or did. */
+export interface Writer {
+  /** The name of the process in its heartbeats. */
+  readonly id: string;
+  /** The key of its ids, in hex. */
+  readonly key: string;
+  /** When it published the last time, in milliseconds since the epoch by its clock. */
+  readonly seenAt: number;
+}
 
 /** How long questions and answers are kept. */
 const ANSWERED_MS = 5000;
@@ -48,8 +68,6 @@ export interface Question {
  * the limiter.
  */
 export class ProcessRecords {
-  /** What processes have counted in each minute. */
-  readonly minutes: SharedMinutes;
   private isPublishing = false;
   private hasTrimmed = false;
 
@@ -61,9 +79,7 @@ export class ProcessRecords {
     private readonly control: Control,
     private readonly key: string,
     private readonly id: string,
-  ) {
-    this.minutes = new SharedMinutes(control, key);
-  }
+  ) {}
 
   /**
    * Publishes the record of this process, unless Redis has not replied to the last one: while Redis hangs, its commands
@@ -99,7 +115,7 @@ export class ProcessRecords {
         redis.zrange(this.key, '0', String(MOST_READ - 1), 'REV'),
       ]),
     );
-    const writers = await this.minutes.writers(MOST_READ);
+    const writers = await this.writers(MOST_READ);
     // Processes of versions that write no ids of denials have a heartbeat only.
     const ids = [...writers.map(({ id }) => id), ...heartbeats.map((each) => each.split(' ')[0]!)];
     const keys = [...new Set(ids)].slice(0, MOST_READ).map((id) => this.keyOf('process', id));
@@ -114,9 +130,37 @@ export class ProcessRecords {
     return { secret: secret!, records, minutes: texts.slice(keys.length) };
   }
 
-  /** Returns the processes that write ids of denials, and those that did. */
-  writers(): Promise<readonly Writer[]> {
-    return this.minutes.writers(MOST_WRITERS);
+  /**
+   * Adds a minute of a process that is over, and publishes its record without that minute.
+   *
+   * @param record absent if the process was killed: its record is deleted, and nothing is done if another process has
+   */
+  addMinute(process: string, minute: AddedMinute, record = '', keptMs = KEPT_MS): Promise<unknown> {
+    const names = [`minute:${minute.minute}`, `added:${process}`, `process:${process}`];
+    const keys = names.map((name) => this.keyOf(name));
+    const args = [minute.minute, minute.counts, record && 1, record, keptMs, KEPT_MS, minute.mostRules];
+    return this.control.run(addMinute, keys, args);
+  }
+
+  /** Returns the records of processes that have not published for longer than the page shows their seconds. */
+  async left(): Promise<readonly string[]> {
+    const [latest, ...others] = await this.writers(MOST_READ);
+    const left = others.filter(({ seenAt }) => latest!.seenAt - seenAt > ENDED_MS);
+    if (left.length === 0) return [];
+    const keys = left.map(({ id }) => this.keyOf('process', id));
+    const texts = await this.control.call((redis) => redis.mget(keys));
+    return texts.filter((text) => text !== null);
+  }
+
+  /** Returns the processes that write ids of denials, and those that did: those that have published last, the latest first. */
+  async writers(most = MOST_WRITERS): Promise<readonly Writer[]> {
+    const found = await this.control.call((redis) =>
+      redis.zrange(this.keyOf('writers'), '0', String(most - 1), 'REV', 'WITHSCORES'),
+    );
+    return found.flatMap((member, nth) => {
+      const [key, id] = member.split(' ') as [string, string];
+      return nth % 2 === 0 ? { id, key, seenAt: Number(found[nth + 1]) } : [];
+    });
   }
 
   /**
@@ -184,7 +228,7 @@ export class ProcessRecords {
 
   /** Adds the last minute of this process, keeps its record as long as the page shows its seconds, and ends the access. */
   async end(minute: AddedMinute, record: string): Promise<void> {
-    await this.minutes.add(this.id, minute, record, ENDED_MS).catch(() => undefined);
+    await this.addMinute(this.id, minute, record, ENDED_MS).catch(() => undefined);
     this.control.close();
   }
 
