@@ -9,21 +9,13 @@ export interface Bounds {
   readonly socketTimeout: number;
 }
 
-type BoundedOptions = ReturnType<typeof boundedOptions>;
-
 /** Returns the pause before the next attempt to connect: exponential backoff with jitter. */
 function pauseBefore(attempt: number): number {
   return Math.min(50 * 2 ** Math.min(attempt, 5), 1000) * (0.5 + Math.random() / 2);
 }
 
-/**
- * Returns the options that override the user's on the connections of the store, so that ioredis cannot delay a command,
- * send it twice, queue it, mix up its reply or end the connection. See docs/adr/0041-overridden-client-options.md.
- */
-export function boundedOptions({
-  connectTimeout,
-  socketTimeout,
-}: Pick<Bounds, 'connectTimeout' | 'socketTimeout'>) {
+/** Returns the options of a connection also to a node of a Cluster, which sets the others itself. */
+function ofNode({ connectTimeout, socketTimeout }: Bounds) {
   return {
     lazyConnect: false,
     connectTimeout: Math.min(connectTimeout, LONGEST_TIMER_MS),
@@ -32,7 +24,6 @@ export function boundedOptions({
     disconnectTimeout: 100,
     commandTimeout: undefined, // The store has its own deadline, which starts when a call is written.
     blockingTimeout: undefined,
-    enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     autoResubscribe: false,
     maxRetriesPerRequest: 0,
@@ -40,12 +31,23 @@ export function boundedOptions({
     enableAutoPipelining: false,
     noDelay: true,
     monitor: false,
-    readOnly: false,
     role: 'master', // With Sentinel: a replica cannot decide.
     stringNumbers: false,
     replyMapping: 'legacy',
-    retryStrategy: pauseBefore,
     sentinelRetryStrategy: pauseBefore, // Without it, ioredis stops reconnecting forever.
+  } as const satisfies RedisOptions;
+}
+
+/**
+ * Returns the options that override the user's on the connections of the store, so that ioredis cannot delay a command,
+ * send it twice, queue it, mix up its reply or end the connection. See docs/adr/0041-overridden-client-options.md.
+ */
+export function boundedOptions(bounds: Bounds) {
+  return {
+    ...ofNode(bounds),
+    enableOfflineQueue: false,
+    readOnly: false,
+    retryStrategy: pauseBefore,
     himportFieldsets: undefined,
   } as const satisfies RedisOptions;
 }
@@ -56,10 +58,7 @@ export function boundedOptions({
  * @param nodes the user's options for the connections to the nodes: ioredis 5 drops them all when it duplicates a
  *   Cluster with one of them replaced
  */
-export function boundedCluster(
-  bounded: BoundedOptions,
-  nodes: ClusterOptions['redisOptions'],
-): ClusterOptions {
+export function boundedCluster(bounds: Bounds, nodes: ClusterOptions['redisOptions']): ClusterOptions {
   return {
     enableOfflineQueue: false,
     lazyConnect: false,
@@ -75,25 +74,15 @@ export function boundedCluster(
     retryDelayOnTryAgain: 0, // Immediately, since it cannot be disabled.
     maxRedirections: 5,
     himportFieldsets: undefined,
-    redisOptions: { ...nodes, ...ofNodes(bounded) },
+    redisOptions: { ...nodes, ...ofNode(bounds) },
   };
 }
 
 /** Returns the startup nodes, which may have their own options, with these options. */
-export function boundedNodes(nodes: readonly unknown[], bounded: BoundedOptions): unknown[] {
-  const own = ofNodes(bounded);
-  return nodes.map((node) => (typeof node === 'object' && node !== null ? { ...node, ...own } : node));
-}
-
-/** Returns the options for the nodes; the Cluster sets the others. */
-function ofNodes({
-  enableOfflineQueue: _queue,
-  retryStrategy: _retry,
-  readOnly: _readOnly,
-  himportFieldsets: _fieldsets,
-  ...options
-}: BoundedOptions) {
-  return options;
+export function boundedNodes(nodes: readonly unknown[], bounds: Bounds): unknown[] {
+  return nodes.map((node) =>
+    typeof node === 'object' && node !== null ? { ...node, ...ofNode(bounds) } : node,
+  );
 }
 
 /** Removes these options from the query of a URL, since ioredis would prefer them. */

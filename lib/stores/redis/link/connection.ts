@@ -42,7 +42,7 @@ function opened(redis: RedisConnection, bounds: Bounds): unknown {
     readonly options?: ClusterOptions;
     readonly startupNodes?: readonly unknown[];
   };
-  return duplicate(boundedNodes(startupNodes, bounded), boundedCluster(bounded, options.redisOptions));
+  return duplicate(boundedNodes(startupNodes, bounds), boundedCluster(bounds, options.redisOptions));
 }
 
 function prepare(client: StoreClient): void {
