@@ -10,15 +10,13 @@ export function probeCalls(
   probe: (subject: string) => readonly Hit[],
   now: number | undefined,
 ): Call[] {
-  const hits = new Map<string, readonly Hit[]>();
-  const keys = current.keysByServer((nth) => {
-    const some = probe(`ready-${nth}`);
-    hits.set(some[0]!.key, some);
-    return some[0]!.key;
-  });
-  return Array.from(keys.values(), (key) => {
+  const ofServers = current.firstByServer(
+    (nth) => probe(`ready-${nth}`),
+    ([hit]) => hit!.key,
+  );
+  return ofServers.map((hits) => {
     const call = new Call(now);
-    call.addRequests([{ hits: hits.get(key)!, options: {} }]);
+    call.addRequests([{ hits, options: {} }]);
     return call;
   });
 }

@@ -3,9 +3,8 @@ import type { StoreFault } from '../../../contracts/store-fault.js';
 import { faultOf } from './fault.js';
 import { Deadline } from './deadline.js';
 import type { Bounds } from './bounded-options.js';
-import { connect, type StoreClient } from './connection.js';
+import { connect, serverOf, type StoreClient } from './connection.js';
 import type { CurrentClient } from './current-client.js';
-import { serverOf } from './topology.js';
 import { Subscriber } from './subscriber.js';
 
 /** The message that tries whether the server publishes. */

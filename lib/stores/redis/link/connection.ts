@@ -45,8 +45,14 @@ function opened(redis: RedisConnection, bounds: Bounds): unknown {
   return duplicate(boundedNodes(startupNodes, bounds), boundedCluster(bounds, options.redisOptions));
 }
 
+/**
+ * Lets a connection become ready on a server without the command INFO, by which ioredis checks whether the server is still
+ * loading its data: otherwise it would close each connection. A call to a server that is loading reports this itself.
+ */
 function prepare(client: StoreClient): void {
-  readyWithoutInfo(client);
+  client.on('error', (error) => {
+    if (hidesInfo(error)) client.options.enableReadyCheck = false;
+  });
   client.on('close', () => clearTimer(client));
 }
 
@@ -61,16 +67,6 @@ function clearTimer(client: object): void {
 function forEachNode(client: StoreClient, use: (node: StoreClient) => void): void {
   if (client.isCluster) client.on('+node', use);
   else use(client);
-}
-
-/**
- * Lets a connection become ready on a server without the command INFO, by which ioredis checks whether the server is still
- * loading its data: otherwise it would close each connection. A call to a server that is loading reports this itself.
- */
-function readyWithoutInfo(client: StoreClient): void {
-  client.on('error', (error) => {
-    if (hidesInfo(error)) client.options.enableReadyCheck = false;
-  });
 }
 
 /** Whether an error is the reply of a server that does not have INFO: unlike NOAUTH and LOADING, it stays. */
@@ -106,6 +102,11 @@ export function addressOf({ isCluster, options }: StoreClient): string {
   if (isCluster) return '';
   if (sentinels) return `Sentinel "${name}"`;
   return path ?? `${host}:${port}${tls ? ' over TLS' : ''}`;
+}
+
+/** Returns the address that identifies a node of a Redis Cluster. */
+export function serverOf({ options: { host, port } }: StoreClient): string {
+  return `${host}:${port}`;
 }
 
 /**

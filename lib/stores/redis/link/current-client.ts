@@ -1,21 +1,12 @@
+import { entryOf } from '../../../contracts/entry-of.js';
 import { StoreFault } from '../../../contracts/store-fault.js';
 import type { Bounds } from './bounded-options.js';
-import {
-  ClusterServers,
-  clusterOf,
-  noServer,
-  noSlots,
-  oneOfSeveral,
-  roleOf,
-  serverOf,
-  servesAllSlots,
-  servesNoSlots,
-  type ServerRole,
-} from './topology.js';
+import { ClusterServers, clusterOf, noSlots, oneOfSeveral, roleOf, servesAllSlots } from './topology.js';
 import {
   boundHandshake,
   connect,
   firstConnection,
+  serverOf,
   type StoreClient,
   ConnectionState,
   addressOf,
@@ -23,10 +14,6 @@ import {
 import { Deadline, DeadlineError } from './deadline.js';
 import { isUserClient, type RedisConnection } from '../redis-option.js';
 import { faultOf } from './fault.js';
-
-const NODE: ServerRole = { kind: 'node' };
-
-const SERVER: ServerRole = { kind: 'server' };
 
 /** The codes of a server that is a replica, or a master that has lost its replicas. */
 const NOT_MASTER: readonly string[] = ['READONLY', 'MASTERDOWN', 'NOREPLICAS'];
@@ -84,16 +71,15 @@ export class CurrentClient {
     return this.cluster ? this.cluster.of(key) : '';
   }
 
-  /** Returns for each server the first of many keys that it holds. A server with very few slots may have none. */
-  keysByServer(keyOf: (nth: number) => string): ReadonlyMap<string, string> {
-    const keys = new Map<string, string>();
+  /** Returns for each server the first of many values whose key it holds. A server with very few slots may have none. */
+  firstByServer<Value>(of: (nth: number) => Value, keyOf: (value: Value) => string): Value[] {
+    const values = new Map<string, Value>();
     const count = this.cluster?.count ?? 1;
-    for (let nth = 0; nth < MOST_TRIALS && keys.size < count; nth += 1) {
-      const key = keyOf(nth);
-      const server = this.serverOf(key);
-      if (!keys.has(server)) keys.set(server, key);
+    for (let nth = 0; nth < MOST_TRIALS && values.size < count; nth += 1) {
+      const value = of(nth);
+      entryOf(values, this.serverOf(keyOf(value)), () => value);
     }
-    return keys;
+    return [...values.values()];
   }
 
   /** Closes the connection to a server; a new one is opened. */
@@ -149,11 +135,11 @@ export class CurrentClient {
 
   private async becomeCluster(): Promise<boolean> {
     this.problem = undefined;
-    const role = this.isNode ? NODE : await this.answers(roleOf, SERVER);
-    this.isNode = role.kind === 'node';
-    if (role.kind === 'server' || this.isClosed) return false;
+    const role = this.isNode ? 'node' : await this.answers(roleOf, undefined);
+    this.isNode = role === 'node';
+    if (!role || this.isClosed) return false;
     try {
-      if (role.kind === 'sentinel') throw noServer(this.client, role.master);
+      if (role !== 'node') throw role;
       if (this.isOurs) return this.replace(await this.connected(clusterOf(this.client)));
       if (await this.answers(servesAllSlots, true)) return false;
       throw oneOfSeveral(this.client);
@@ -192,7 +178,7 @@ export class CurrentClient {
     const isUsable = next.status === 'ready' && next.nodes?.('master').length !== 0;
     if (isUsable && !this.isClosed) return next;
     next.disconnect();
-    throw (await this.answers(servesNoSlots, false)) ? noSlots(this.client) : reason;
+    throw (await this.answers(noSlots, undefined)) ?? reason;
   }
 
   private replace(next: StoreClient): true {

@@ -7,22 +7,16 @@ import calculateSlot from 'cluster-key-slot';
 
 const SLOTS = 16_384;
 
-/** The role of a server: `node` of a Redis Cluster, or `sentinel` with the name of a master that it monitors. */
-export type ServerRole =
-  { readonly kind: 'server' | 'node' } | { readonly kind: 'sentinel'; readonly master: string | undefined };
-
-/** Returns the role of a client's server. Without the right to INFO, only a node of a Cluster reports its slots. */
-export async function roleOf(client: StoreClient): Promise<ServerRole> {
+/**
+ * Returns what a client of one server has reached instead: a node of a Redis Cluster, or the fault of a Sentinel. Without the
+ * right to INFO, only a node of a Cluster reports its slots.
+ */
+export async function roleOf(client: StoreClient): Promise<'node' | StoreFault | undefined> {
   const info = await client.info().catch(() => undefined);
-  if (info === undefined) return client.cluster('SLOTS').then(() => ({ kind: 'node' }));
-  if (/^cluster_enabled:1/m.test(info)) return { kind: 'node' };
-  if (!/^(redis|server)_mode:sentinel/m.test(info)) return { kind: 'server' };
-  return { kind: 'sentinel', master: /^master0:name=([^,]*),/m.exec(info)?.[1] };
-}
-
-/** Whether no node of a Redis Cluster serves any slot, according to this node. */
-export async function servesNoSlots(client: StoreClient): Promise<boolean> {
-  return (await client.cluster('SLOTS')).length === 0;
+  if (info === undefined) return client.cluster('SLOTS').then(() => 'node');
+  if (/^cluster_enabled:1/m.test(info)) return 'node';
+  if (!/^(redis|server)_mode:sentinel/m.test(info)) return undefined;
+  return noServer(client, /^master0:name=([^,]*),/m.exec(info)?.[1]);
 }
 
 /** Whether a node of a Redis Cluster serves all slots alone. */
@@ -56,26 +50,22 @@ export function oneOfSeveral(client: StoreClient): StoreFault {
 }
 
 /** Returns the fault of a client whose server is a Sentinel. */
-export function noServer(client: StoreClient, master = 'mymaster'): StoreFault {
+function noServer(client: StoreClient, master = 'mymaster'): StoreFault {
   const { host, port } = client.options;
   const fix = `redis: { sentinels: [{ host: ${JSON.stringify(host)}, port: ${port} }], name: ${JSON.stringify(master)} }`;
   const what = `Redis at ${addressOf(client)} is a Sentinel and decides nothing`;
   return new StoreFault('topology', 'SENTINEL', `${what}; write ${fix}`);
 }
 
-/** Returns the fault of a node whose Cluster serves no slots yet. */
-export function noSlots(client: StoreClient): StoreFault {
+/** Returns the fault of a node whose Cluster serves no slots yet; `undefined` if it serves some. */
+export async function noSlots(client: StoreClient): Promise<StoreFault | undefined> {
+  if ((await client.cluster('SLOTS')).length > 0) return undefined;
   const what = `Redis at ${addressOf(client)} is a node of a Redis Cluster that serves no slots (CLUSTERDOWN)`;
   return new StoreFault('state', 'CLUSTERDOWN', `${what}; create the Cluster, or let the node join it`);
 }
 
 function fault(message: string): StoreFault {
   return new StoreFault('topology', 'MOVED', message);
-}
-
-/** Returns the address that identifies a node of a Redis Cluster. */
-export function serverOf({ options: { host, port } }: StoreClient): string {
-  return `${host}:${port}`;
 }
 
 /** Returns the slot of a key. `calculateSlot` reads the whole key; that of its hash tag alone is faster. */

@@ -1,8 +1,7 @@
 import type { Call, Caller } from './call.js';
-import type { StoreClient } from '../link/connection.js';
+import { serverOf, type StoreClient } from '../link/connection.js';
 import { wasNotExecuted } from '../link/deadline.js';
 import type { CurrentClient } from '../link/current-client.js';
-import { serverOf } from '../link/topology.js';
 import { WHEN_FULL, type Library } from './library.js';
 import { FUNCTIONS_OFF } from '../redis.store.options.js';
 import { isError, oneLine } from '../link/reply-error.js';

@@ -52,8 +52,8 @@ export class Heartbeats {
   /** Returns a key for each server but that of a key, which has a hash tag. */
   private keysOfOthers(key: string): readonly string[] {
     if (!this.current.cluster) return [];
-    const keys = this.current.keysByServer((nth) => (nth === 0 ? key : key.replace('}', `-${nth}}`)));
-    return [...keys.values()].filter((each) => each !== key);
+    const keyOf = (nth: number): string => (nth === 0 ? key : key.replace('}', `-${nth}}`));
+    return this.current.firstByServer(keyOf, String).filter((each) => each !== key);
   }
 
   private async sendTo({ key, instance, application, duration }: Heartbeat): Promise<Beat> {
