@@ -64,7 +64,9 @@ export class CircuitBreaker implements Caller {
       try {
         reply = await queue.run(call);
       } catch (error) {
-        reply = await this.repeatMoved(queue, call, error);
+        reply = await repeatMoving(queue, call, error).catch((last: unknown) => {
+          throw this.failed(call, last);
+        });
       }
       // Without a ready check, the reply may be from database 0 after a failed SELECT.
       const { refusal } = this.current.connection;
@@ -119,15 +121,6 @@ export class CircuitBreaker implements Caller {
     this.isClosed = true;
     for (const { circuit } of this.servers.values()) circuit.close();
     if (this.pending > 0) await new Promise<void>((resolve) => (this.drained = resolve));
-  }
-
-  /** @throws StoreFault unless the call failed since its slot is moving, and a repetition succeeds */
-  private async repeatMoved(queue: CallQueue, call: Call, failure: unknown): Promise<unknown> {
-    try {
-      return await repeatMoving(queue, call, failure);
-    } catch (error) {
-      throw this.failed(call, error);
-    }
   }
 
   /** Probes all unavailable servers immediately, since a connection was established. */

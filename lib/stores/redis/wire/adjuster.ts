@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type Clock, toMicroseconds } from '../../../contracts/clock.js';
+import { entryOf } from '../../../contracts/entry-of.js';
 import type { Adjustment } from '../../../contracts/store.js';
 import type { ChangeFeed } from '../link/change-feed.js';
 import { boundedParts, forEachPart } from './bounded-calls.js';
@@ -140,7 +141,8 @@ export class RefundRetries {
     if (this.isClosed) return;
     for (const adjustment of adjustments) {
       if (adjustment.kind === 'renew') continue;
-      const attempt = this.attempts.get(adjustment) ?? this.begin(adjustment, isUncertain);
+      const until = isUncertain ? Infinity : this.endOf(adjustment);
+      const attempt = entryOf(this.attempts, adjustment, () => ({ until, isUncertain, isSent: false }));
       if (isSent && !attempt.isSent) this.noteSent(adjustment, attempt);
       this.waiting.push(adjustment);
     }
@@ -162,12 +164,6 @@ export class RefundRetries {
     this.isClosed = true;
     this.timer?.stop();
     await Promise.allSettled(this.takeAll().map((chunk) => this.adjuster.adjustPart(chunk)));
-  }
-
-  private begin(adjustment: Adjustment, isUncertain: boolean): Attempt {
-    const attempt = { until: isUncertain ? Infinity : this.endOf(adjustment), isUncertain, isSent: false };
-    this.attempts.set(adjustment, attempt);
-    return attempt;
   }
 
   /** A charge that may have been executed is retried only as long as the server stores its name. */
@@ -210,7 +206,6 @@ export class RefundRetries {
     const now = toMicroseconds(this.clock());
     const all = this.waiting.flatMap((adjustment) => this.dueAt(now, adjustment));
     this.waiting = [];
-    if (all.length === 0) return [];
     return this.adjuster.partsOf(all);
   }
 

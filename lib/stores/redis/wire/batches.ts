@@ -37,13 +37,13 @@ class WaitingRequest implements Request {
 class Batch {
   /** Number of its keys, including duplicates. */
   keys = 0;
-  // No array literal, see docs/adr/0111-no-literals-for-what-waits.md.
-  private readonly requests = new Array<WaitingRequest>();
 
   /** @param timeout in milliseconds; by default that of the store */
   constructor(
     readonly now: Call['now'],
     private readonly timeout?: number,
+    // No array literal, see docs/adr/0111-no-literals-for-what-waits.md.
+    private readonly requests = new Array<WaitingRequest>(),
   ) {}
 
   /** Adds a request with this number of keys. Returns its results. */
@@ -64,11 +64,7 @@ class Batch {
   /** Returns batches of one request each if the call failed because the keys of one request are on two servers. */
   partsAfter(error: unknown): readonly Batch[] {
     if (!(error instanceof StoreFault && error.kind === 'moving')) return [];
-    return this.requests.map((request) => {
-      const part = new Batch(this.now, this.timeout);
-      part.requests.push(request);
-      return part;
-    });
+    return this.requests.map((request) => new Batch(this.now, this.timeout, [request]));
   }
 
   fail(error: unknown): void {
