@@ -17,7 +17,6 @@ import {
   blockedFor,
   crossingsOf,
   nextOf,
-  nextOfPeek,
   stepOfBlocked,
   withBlock,
   type BlockableStep,
@@ -80,18 +79,8 @@ export class MemoryStore implements BaseStore {
   }
 
   decide(hits: readonly Hit[], options: DecideOptions): readonly HitResult[] {
-    const now = this.now();
-    if (hits.length === 1) {
-      const hit = hits[0]!;
-      const step = this.stepOrBlock(hit, now, options);
-      const settled = [this.settle(hit, step, !step.allowed && !hit.shadow, now, options)];
-      if (this.crossings.length > 0) this.report();
-      return settled;
-    }
-    const steps = hits.map((hit) => this.stepOrBlock(hit, now, options));
-    const areDenied = isDenied(hits, steps);
-    const settled = hits.map((hit, index) => this.settle(hit, steps[index]!, areDenied, now, options));
-    if (this.crossings.length > 0) this.report();
+    const settled = this.settleAll(hits, this.now(), options);
+    if (this.crossings.length > 0) for (const report of this.crossings.splice(0)) report();
     return settled;
   }
 
@@ -179,6 +168,17 @@ export class MemoryStore implements BaseStore {
     return withBlock(this.step(hit, now, cost, mayWait, lease), block.duration);
   }
 
+  private settleAll(hits: readonly Hit[], now: number, options: DecideOptions): readonly HitResult[] {
+    if (hits.length === 1) {
+      const hit = hits[0]!;
+      const step = this.stepOrBlock(hit, now, options);
+      return [this.settle(hit, step, !step.allowed && !hit.shadow, now, options)];
+    }
+    const steps = hits.map((hit) => this.stepOrBlock(hit, now, options));
+    const areDenied = isDenied(hits, steps);
+    return hits.map((hit, index) => this.settle(hit, steps[index]!, areDenied, now, options));
+  }
+
   /** Stores what a decided hit changes, and returns its result. */
   private settle(
     hit: Hit,
@@ -190,10 +190,9 @@ export class MemoryStore implements BaseStore {
     const isUncharged = checked.allowed && (areDenied || (dryRun && !peek));
     const step: BlockableStep = isUncharged ? this.step(hit, now, 0) : checked;
     let nextAfter: number | null = null;
-    if (!isUncharged && step.allowed && dryRun) nextAfter = nextOfPeek(hit, step, now);
-    else if (!isUncharged && !dryRun && hit.cost > 0) {
-      if (step.allowed) nextAfter = this.charge(hit, step, now);
-      else this.keepDenied(hit, step, now);
+    if (!isUncharged && hit.cost > 0) {
+      if (!step.allowed && !dryRun) this.keepDenied(hit, step, now);
+      else if (step.allowed) nextAfter = this.charge(hit, step, now, dryRun);
     }
     if (!dryRun && (areDenied || !step.allowed || hit.cost === 0)) this.keepMoved(hit, now);
     const { allowed, remaining, retryAfter, resetAfter, delay, part, blockedFor: left } = step;
@@ -206,15 +205,13 @@ export class MemoryStore implements BaseStore {
     return result;
   }
 
-  /** Stores a charge. Returns the time until a permit is available if it took the last one; `null` if it did not. */
-  private charge(hit: Hit, step: Allowed<unknown>, now: number): number | null {
-    this.keep(hit, step, now);
-    if (hit.alerts) this.crossings.push(...crossingsOf(this.entries, hit, step, now));
-    return step.remaining === 0 && !hit.algorithm.leases ? this.step(hit, now, 1).retryAfter : null;
-  }
-
-  private report(): void {
-    for (const report of this.crossings.splice(0)) report();
+  /** Stores a charge, if it is one. Returns the time until a permit is available if it takes the last one; else `null`. */
+  private charge(hit: Hit, step: Allowed<unknown>, now: number, dryRun: boolean): number | null {
+    if (!dryRun) this.keep(hit, step, now);
+    if (!dryRun && hit.alerts) this.crossings.push(...crossingsOf(this.entries, hit, step, now));
+    const { algorithm, parameters } = hit;
+    if (step.remaining > 0 || algorithm.leases) return null;
+    return algorithm.step(step.state, now, 1, parameters).retryAfter;
   }
 
   private keepDenied(hit: Hit, step: BlockableStep & Denied, now: number): void {

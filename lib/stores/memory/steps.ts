@@ -1,6 +1,6 @@
 import type { Allowed, Denied, Next, Step } from '../../contracts/algorithm.js';
 import { setBack } from '../../contracts/clock.js';
-import type { Adjustment, Counter, Hit } from '../../contracts/store.js';
+import type { Adjustment, Counter } from '../../contracts/store.js';
 import type { Entries } from './entries.js';
 
 /** A denial of a blocked subject: for how many microseconds, and whether it was blocked before. */
@@ -65,16 +65,6 @@ export function nextOf(
   }
   const step = algorithm.step(state, now, cost, parameters, Infinity);
   return step.allowed ? step : undefined;
-}
-
-/** Returns the time until a permit is available if a request takes the last one; `null` if it does not. */
-export function nextOfPeek(
-  { algorithm, parameters, cost }: Hit,
-  { remaining, state }: BlockableStep & Allowed<unknown>,
-  now: number,
-) {
-  if (remaining > 0 || cost === 0 || algorithm.leases) return null;
-  return algorithm.step(state, now, 1, parameters).retryAfter;
 }
 
 /** Stores which thresholds a charge has crossed, as alerts.lua does. Returns what reports them. */
