@@ -1,5 +1,5 @@
 import type { HitResult, Store } from '../contracts/store.js';
-import { after } from '../contracts/timer.js';
+import { sleep } from '../contracts/timer.js';
 import type { RuleHit } from '../rules/compiled-rule.js';
 
 /** Hits with their results. */
@@ -18,6 +18,9 @@ export interface Turn {
   readonly isTrusted: boolean;
 }
 
+/** A reason that costs less than an error. */
+const WOKEN = 'woken';
+
 /** A request that waits for permits: it pauses, and is decided again after a while, or when it is woken. */
 export abstract class WaitingRequest implements Decided {
   results: readonly HitResult[] = [];
@@ -25,8 +28,8 @@ export abstract class WaitingRequest implements Decided {
   nextAt = 0;
   /** Whether it is decided again because of a check, and its turn was not reported since. */
   isChecked = false;
-  private isWoken = false;
-  private resume = (): void => undefined;
+  /** Ends its pause; absent if it does not pause and was not woken. */
+  private alarm: AbortController | undefined;
 
   constructor(
     protected readonly store: Store<RuleHit>,
@@ -46,22 +49,11 @@ export abstract class WaitingRequest implements Decided {
   abstract leave(): Promise<void>;
 
   /** Ends its pause, or the next one if it does not pause at the moment. */
-  readonly wake = (): void => {
-    this.isWoken = true;
-    this.resume();
-  };
+  readonly wake = (): void => (this.alarm ??= new AbortController()).abort(WOKEN);
 
   async pause(milliseconds: number): Promise<void> {
-    const until = performance.now() + milliseconds;
-    for (let left = Math.max(1, milliseconds); left > 0 && !this.isWoken; left = until - performance.now()) {
-      await new Promise<void>((resolve) => {
-        const timer = after(left, resolve, true);
-        this.resume = () => {
-          timer.stop();
-          resolve();
-        };
-      });
-    }
-    this.isWoken = false;
+    const { signal } = (this.alarm ??= new AbortController());
+    await sleep(Math.max(1, milliseconds), signal).catch(() => undefined);
+    this.alarm = undefined;
   }
 }
