@@ -3,7 +3,7 @@ import { parseDuration, type Duration } from '../../contracts/duration.js';
 import { allow, deny, NEVER, perProcess, type AlgorithmDefinition, type Numbers } from '../definition.js';
 import { durationOption, integer } from '../../contracts/options.js';
 import { concurrencyExamples } from './concurrency.examples.js';
-import { HeldPermits } from './held-permits.js';
+import { HeldPermits, isWaiting } from './held-permits.js';
 import type { Holder } from './permit-table.js';
 
 /** Options of `algorithm: 'concurrency'`, which has no window. */
@@ -92,20 +92,13 @@ export const concurrency: AlgorithmDefinition<ConcurrencyOptions, HeldPermits, C
   refund(state, instant, _cost, parameters, receipt) {
     const holders = state.at(instant);
     const now = holders.timeOf(instant);
-    const name = String(receipt);
-    const place = holders.place(name);
-    if (!holders.get(name, now) && !(place && place.endsAt > now)) return undefined;
-    return next(holders.remove(name, now, parameters), now);
+    return next(holders.remove(String(receipt), now, parameters), now);
   },
 
   renew(state, instant, { lease }, name) {
     const holders = state.at(instant);
     const now = holders.timeOf(instant);
-    const endsAt = now + lease;
-    const holder = holders.get(name, now);
-    if (holder) return next(holders.put({ ...holder, endsAt }, now), now);
-    const place = holders.place(name);
-    return place && place.endsAt > now ? next(holders.renewPlace({ ...place, endsAt }, now), now) : undefined;
+    return next(holders.renew(name, now, now + lease), now);
   },
 
   isAhead: (state, instant) => state.isAhead(instant),
@@ -127,27 +120,24 @@ function stepInTurn(
   const heldFor = holders.lastEnd(now) - now;
   const resetAfter = Math.max(heldFor, lease);
   const keptFor = Math.max(holders.lastEndOfAll(now) - now, lease);
-  const taken = (remaining: number): Step<HeldPermits> => {
-    const state = holders.take(asker, now, parameters);
-    return { ...allow(remaining, 0, resetAfter, state, keptFor), granted: state.granted };
+  const enter = (holder: Holder, remaining: number, delay: number): Step<HeldPermits> => {
+    const state = holders.enter(holder, now, parameters, delay === 0);
+    return { ...allow(remaining, delay, resetAfter, state, keptFor), granted: state.granted };
   };
   const own = holders.get(name, now);
-  if (own) return taken(waiting > 0 ? 0 : Math.max(0, free));
+  if (own) return enter(asker, waiting > 0 ? 0 : Math.max(0, free), 0);
 
   const place = holders.place(name);
-  const others = waiting - (place && place.endsAt > now ? 1 : 0);
+  const others = waiting - (isWaiting(place, now) ? 1 : 0);
   const { isReached, left, reached, blockedUntil } = holders.reach(now, free, name);
-  if (isReached && cost <= left) {
-    return taken(others > reached ? 0 : left - cost);
-  }
+  if (isReached && cost <= left) return enter(asker, others > reached ? 0 : left - cost, 0);
   if (!place && waiting >= queue) {
     return deny(0, untilFree(holders, now, waiting, cost - free, lease), heldFor);
   }
   const ahead = Math.min(holders.ahead(name), others);
   let delay = freeAfter(holders, now, ahead + cost - free, lease);
   if (cost <= free) delay = Math.min(delay, blockedUntil - now);
-  const state = holders.wait(place ? { ...asker, permits: place.permits } : asker, now, parameters);
-  return { ...allow(0, delay, resetAfter, state, keptFor), granted: state.granted };
+  return enter(place ? { ...asker, permits: place.permits } : asker, 0, delay);
 }
 
 /** Returns the free permits that the queue leaves over; 0 if it needs all of them. */
@@ -170,6 +160,6 @@ function freeAfter(holders: HeldPermits, now: number, needed: number, lease: num
     : holders.freeingEnd(now, needed) - now;
 }
 
-function next(state: HeldPermits, now: number): Next<HeldPermits> {
-  return { state, expiresAfter: state.lastEndOfAll(now) - now, granted: state.granted };
+function next(state: HeldPermits | undefined, now: number): Next<HeldPermits> | undefined {
+  return state && { state, expiresAfter: state.lastEndOfAll(now) - now, granted: state.granted };
 }

@@ -139,8 +139,11 @@ export class HeldPermits {
     return this.change(now, (table) => table.setHolder(holder.name, holder));
   }
 
-  /** Returns a view without a holder or a waiting request. Free permits then go to waiting requests. */
-  remove(name: string, now: number, supply: Supply): HeldPermits {
+  /**
+   * Returns a view without a holder or a waiting request, unless its lease has ended. Free permits then go to waiting requests.
+   */
+  remove(name: string, now: number, supply: Supply): HeldPermits | undefined {
+    if (!this.get(name, now) && !isWaiting(this.place(name), now)) return undefined;
     return this.change(now, (table) => {
       table.setHolder(name, undefined);
       table.setPlace(name, undefined);
@@ -148,30 +151,24 @@ export class HeldPermits {
     });
   }
 
-  /** Returns a view in which free permits went to waiting requests, and then the holder got its permits. */
-  take(holder: Holder, now: number, supply: Supply): HeldPermits {
+  /** Returns a view in which free permits went to waiting requests, and then the holder got its permits, or joined the queue. */
+  enter(holder: Holder, now: number, supply: Supply, isServed: boolean): HeldPermits {
     return this.change(now, (table) => {
       if (table.placeOf.has(holder.name)) table.setPlace(holder.name, holder);
       const granted = advance(table, now, supply, holder.name);
-      table.setPlace(holder.name, undefined);
-      table.setHolder(holder.name, holder);
+      table.setPlace(holder.name, isServed ? undefined : holder);
+      if (isServed) table.setHolder(holder.name, holder);
       return granted;
     });
   }
 
-  /** Returns a view in which free permits went to waiting requests, and then the holder joined the queue. */
-  wait(holder: Holder, now: number, supply: Supply): HeldPermits {
-    return this.change(now, (table) => {
-      if (table.placeOf.has(holder.name)) table.setPlace(holder.name, holder);
-      const granted = advance(table, now, supply, holder.name);
-      table.setPlace(holder.name, holder);
-      return granted;
-    });
-  }
-
-  /** Returns a view in which the lease of a waiting request ends at another instant. */
-  renewPlace(place: Holder, now: number): HeldPermits {
-    return this.change(now, (table) => table.setPlace(place.name, place));
+  /** Returns a view in which the lease of a holder or a waiting request ends at another instant; `undefined` if it has ended. */
+  renew(name: string, now: number, endsAt: number): HeldPermits | undefined {
+    const holder = this.get(name, now);
+    if (holder) return this.put({ ...holder, endsAt }, now);
+    const place = this.place(name);
+    if (!isWaiting(place, now)) return undefined;
+    return this.change(now, (table) => table.setPlace(name, { ...place, endsAt }));
   }
 
   /** Returns by how much the clock was set back since the last change; 0 for a step of at most a second. */
@@ -222,6 +219,11 @@ function advance(table: PermitTable, now: number, { limit, lease }: Supply, own:
     if (head.name !== own) granted.push(head.name);
   }
   return granted;
+}
+
+/** Whether a request waits: its lease has not ended. */
+export function isWaiting(place: Holder | undefined, now: number): place is Holder {
+  return place !== undefined && place.endsAt > now;
 }
 
 function endedPermits({ byEnd }: PermitTable, now: number): number {

@@ -134,16 +134,9 @@ function read(state: SlidingWindowCellsState | undefined, now: number, { window,
 }
 
 /** Returns the number of permits that count, and the time until none of them do. */
-function sum(
-  { cell, counts }: Cells,
-  now: number,
-  { window, cells }: Parameters,
-): { used: number; resetAfter: number } {
+function sum({ cell, counts }: Cells, now: number, { window, cells }: Parameters) {
   let used = 0;
-  let newest: number | undefined;
-  for (let age = cells; age >= 0; age--) {
-    used += counts[age]!;
-    if (counts[age]! > 0) newest = age;
-  }
-  return { used, resetAfter: newest === undefined ? 0 : expiryOf(cell - newest, window, cells) - now };
+  for (let age = cells; age >= 0; age--) used += counts[age]!;
+  const newest = counts.findIndex((count) => count > 0);
+  return { used, resetAfter: newest < 0 ? 0 : expiryOf(cell - newest, window, cells) - now };
 }
