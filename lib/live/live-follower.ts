@@ -57,13 +57,31 @@ export function checkedRules(loaded: unknown): SourcedRules {
   return { ...(loaded as unknown as SourcedRules), entries };
 }
 
-/** If the subject is too long, the entry has a name that no rule has. */
+/**
+ * Returns an entry as a copy, because a source may change its own. If the subject is too long, the copy has a name that no
+ * rule has.
+ */
 function readableRule(entry: SourcedRule): SourcedRule {
-  const unreadable = changeProblem(entry);
-  if (unreadable === undefined) return entry;
-  const { rule, subject } = entry;
+  const { rule, fields } = entry;
+  const subject = entry.subject ?? undefined;
+  const unreadable = changeProblem({ rule, subject, fields });
+  if (unreadable === undefined) {
+    const stated = STATED.filter((field) => ['string', 'number'].includes(typeof entry[field]));
+    const others = Object.fromEntries(stated.map((field) => [field, entry[field]]));
+    return { ...others, rule, subject: copyOf(subject), fields: copyOf(fields) };
+  }
   const isNamed = changeProblem({ rule, subject, fields: undefined }) === undefined;
   return { ...(isNamed ? { rule, subject } : { rule: shown([rule, subject]) }), fields: {}, unreadable };
+}
+
+/** The fields of an entry that are a text or a number. */
+const STATED = ['expiresInMs', 'version', 'counter', 'by', 'reason', 'at', 'unreadable'] as const;
+
+/** Returns a copy of what `changeProblem` accepts. A function stays, since the rule rejects it by its path. */
+function copyOf<Value>(value: Value): Value {
+  if (Array.isArray(value)) return value.map(copyOf) as Value;
+  if (!isFields(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([field, each]) => [field, copyOf(each)])) as Value;
 }
 
 function isVersion(version: unknown): boolean {
@@ -119,9 +137,14 @@ export class LiveFollower {
   async close(): Promise<void> {
     this.isClosed = true;
     this.retry?.stop();
-    this.stop?.();
     this.state.close();
-    await this.source.close?.();
+    for (const close of [() => this.stop?.(), () => this.source.close?.()]) {
+      try {
+        await inTime(async () => close(), LOAD_MS);
+      } catch (error) {
+        this.logger.error(`The source of live rules cannot be closed: ${reasonOf(error)}`);
+      }
+    }
   }
 
   private async load(): Promise<void> {
@@ -158,7 +181,7 @@ export class LiveFollower {
     } else if (this.warnings.withdraw('RL_LIVE_RULES_LOST')) {
       this.logger.log('The source holds the live rules in force again.');
     }
-    if (evicting === undefined) this.warnings.withdraw('RL_LIVE_RULES_EVICTED');
+    if (typeof evicting !== 'string') this.warnings.withdraw('RL_LIVE_RULES_EVICTED');
     else {
       this.warnings.warn(
         'RL_LIVE_RULES_EVICTED',

@@ -53,6 +53,33 @@ describe.each(FRAMEWORKS)('plans on %s', (framework) => {
     return { ...app, ask, policy, limits: app.app.get(RateLimitService) };
   };
 
+  it('an exception overrides the plan of the request field by field, and has no plans itself', async () => {
+    const { ask, policy, limits } = await start({ liveRules: new MemoryRuleSource() });
+    const except = (subject: string, fields: object) => limits.rules.setException('api', subject, fields, BY);
+    await except('a', { mode: 'enforce' });
+    await except('b', { window: '3h' });
+    expect((await ask('a', 'pro')).body).toEqual(JSON.stringify([{ rule: 'api', limit: 4, remaining: 3 }]));
+    expect(await policy('b', 'pro')).toBe('"api";q=4;w=10800');
+    expect(await policy('b')).toBe('"api";q=1;w=10800');
+    await limits.reset('api', 'a');
+    expect((await ask('a', 'pro')).body).toEqual(JSON.stringify([{ rule: 'api', limit: 4, remaining: 3 }]));
+    await expect(except('c', { plans: { pro: { limit: 7 } } })).rejects.toThrow('whatever its plan');
+    await expect(except('c', { cost: 3 })).rejects.toThrow('got 3; allowed: at most 1');
+  });
+
+  it('the last valid limit of a function outlives a live change, and an exception needs no function', async () => {
+    let limit: unknown = 3;
+    const api = { window: '1h', limit: () => limit as number, by: 'x-tenant' } as const;
+    const { policy, limits } = await start({ liveRules: new MemoryRuleSource(), onDemand: { api } });
+    expect(await policy('a')).toBe('"api";q=3;w=3600');
+    limit = undefined;
+    await limits.rules.setException('api', 'vip', { limit: 9 }, BY);
+    expect(await policy('b')).toBe('"api";q=3;w=3600');
+    expect(await policy('vip')).toBe('"api";q=9;w=3600');
+    await limits.rules.set('api', { window: '2h' }, BY);
+    expect(await policy('b')).toBe('"api";q=3;w=7200');
+  });
+
   it('a request has the limit of its plan', async () => {
     const { policy } = await start();
     expect(await policy('a', 'free')).toBe('"api";q=2;w=3600');

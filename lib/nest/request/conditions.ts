@@ -1,10 +1,11 @@
 import { readCount } from '../../contracts/options.js';
 import { problem, problemsOf, quoted } from '../../contracts/rate-limit-config.error.js';
 import type { HttpRequest } from '../../http/subject.js';
-import type { RuleHit } from '../../rules/compiled-rule.js';
+import type { Resolved, RuleHit } from '../../rules/compiled-rule.js';
 import type { KeyedRule } from '../../rules/keyed-rule.js';
 import type { OnStoreError } from '../../rules/rule.js';
 import { RULE_FIELDS } from '../../rules/rule-fields.js';
+import { copyOfText } from '../../rules/subject.js';
 import type { EffectiveRule } from '../rules/effective-rule.js';
 import type { Warnings } from '../warnings.js';
 import type { Applied, Exchange } from './exchange.js';
@@ -30,15 +31,16 @@ interface ConditionalLimit {
     subject: FoundSubject,
     rule: EffectiveRule,
     exchange: Exchange,
-    keyed: KeyedRule,
+    keyed: KeyedRule | 'skip' | 'deny',
     cost: number | undefined,
+    plan: string | undefined,
   ): Applied;
 }
 
 /** Applies a rule to a request if more than its subject decides: a plan, functions, `skipIf`, `allowList` or `maxWait`. */
 export class Conditions {
   /** The values of the last request whose limit and window were valid, see `EffectiveRule.for`. */
-  private lastValid: { readonly rule: EffectiveRule; readonly keyed: KeyedRule } | undefined;
+  private lastValid: Resolved | undefined;
 
   constructor(
     private readonly limit: ConditionalLimit,
@@ -52,10 +54,8 @@ export class Conditions {
     const plan = await this.planOf(exchange, rule);
     const isOpen = plan === undefined && rule.dynamic.length > 0;
     const keyed = isOpen ? await this.withValues(exchange, rule) : rule.for({ plan });
-    if (keyed === 'skip') return [];
-    if (keyed === 'deny') return { rule: limit.name, reason: 'no-limit' };
     const cost = isOpen ? this.readCost(await exchange.valueOf(rule.fields.cost ?? 1)) : undefined;
-    const applied = limit.hits(await limit.subjectIn(exchange), rule, exchange, keyed, cost);
+    const applied = limit.hits(await limit.subjectIn(exchange), rule, exchange, keyed, cost, plan);
     const { maxWaitMs } = rule;
     const waits = maxWaitMs > 0 && (rule.isHeld || exchange.context.getType<string>() === 'provider');
     if (!waits || 'reason' in applied) return applied;
@@ -82,16 +82,25 @@ export class Conditions {
   /** Returns the rule with the limit and window of a request, or what happens to a request without valid ones. */
   private async withValues(exchange: Exchange, rule: EffectiveRule): Promise<KeyedRule | 'skip' | 'deny'> {
     const { limit, window, mode, onStoreError = this.onStoreError } = rule.fields;
-    const values = { limit: await exchange.valueOf(limit), window: await exchange.valueOf(window) };
-    const problems = problemsOf(() => (this.lastValid = { rule, keyed: rule.for({ values }) }));
-    if (problems.length === 0) return this.lastValid!.keyed;
+    const values = {
+      limit: copied(await exchange.valueOf(limit)),
+      window: copied(await exchange.valueOf(window)),
+    };
+    let keyed: KeyedRule | undefined;
+    const problemsWith = (tried: Resolved): readonly string[] =>
+      problemsOf(() => (keyed = rule.for({ values: tried })));
+    const problems = problemsWith(values);
+    if (problems.length === 0) {
+      this.lastValid = values;
+      return keyed!;
+    }
     // Often read from the application's data: a missing value must not be an advantage for a client.
     const isAllowed = onStoreError === 'allow';
     const outcome = isAllowed ? WITHOUT_RULE : BY_LAST_VALID;
     this.warnings.warnOfInvalid(this.limit.name, 'limit', problems.join('; '), outcome);
     if (isAllowed) return 'skip';
-    if (this.lastValid?.rule === rule) return this.lastValid.keyed;
-    return mode === 'shadow' ? 'skip' : 'deny';
+    if (this.lastValid) problemsWith(this.lastValid);
+    return keyed ?? (mode === 'shadow' ? 'skip' : 'deny');
   }
 
   /** Costs are often computed from what a client sent: an invalid one still takes a permit. */
@@ -113,4 +122,9 @@ export class Conditions {
     }
     return isSkipped === true;
   }
+}
+
+/** Returns a value without a reference to a longer text: it is kept, and may be a part of what a client sent. */
+function copied(value: unknown): unknown {
+  return typeof value === 'string' ? copyOfText(value) : value;
 }

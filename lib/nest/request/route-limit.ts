@@ -3,6 +3,7 @@ import { promised } from '../../contracts/thenable.js';
 import { allowListOf } from '../../http/client-ip.js';
 import type { HttpRequest } from '../../http/subject.js';
 import type { RuleHit } from '../../rules/compiled-rule.js';
+import type { KeyedRule } from '../../rules/keyed-rule.js';
 import type { OnStoreError } from '../../rules/rule.js';
 import { algorithmOf } from '../../rules/rule-fields.js';
 import { subjectParts, type SubjectParts } from '../rules/by.js';
@@ -158,8 +159,9 @@ export class RouteLimit {
     found: FoundSubject,
     rule: EffectiveRule,
     { request }: Exchange,
-    keyed = rule.own,
+    keyed: KeyedRule | 'skip' | 'deny' = rule.own,
     cost?: number,
+    plan?: string,
   ): Applied {
     let subject = found === UNUSABLE ? undefined : found;
     if (subject === undefined) {
@@ -171,9 +173,10 @@ export class RouteLimit {
       subject = fallbackSubject(request, ipv6Prefix);
       if (subject === undefined) return this.uncounted(request.socket?.destroyed ? 'hung-up' : 'no-address');
     }
-    const excepted = rule.exceptions && rule.exceptionOf(subject);
+    const excepted = rule.exceptions && rule.exceptionOf(subject, plan);
     if (excepted) return excepted === 'allow' ? NO_HITS : excepted.hits(subject);
-    return keyed.hits(subject, cost);
+    if (keyed === 'deny') return { rule: this.name, reason: 'no-limit' };
+    return keyed === 'skip' ? NO_HITS : keyed.hits(subject, cost);
   }
 
   /** A rule in shadow mode denies no request. */

@@ -65,8 +65,12 @@ export class EffectiveRule {
     return this.own;
   }
 
-  /** Returns the rule of a subject with an exception, `'allow'` if no rule applies to it; `undefined` without exception. */
-  exceptionOf(_subject: Subject): KeyedRule | 'allow' | undefined {
+  /**
+   * Returns the rule of a subject with an exception, `'allow'` if no rule applies to it; `undefined` without exception.
+   *
+   * @param plan the plan of the request, whose fields the exception overrides
+   */
+  exceptionOf(_subject: Subject, _plan?: string): KeyedRule | 'allow' | undefined {
     return undefined;
   }
 

@@ -1,5 +1,5 @@
 import { isFields } from '../../contracts/fields.js';
-import { problem, rejectAny, rejectValue } from '../../contracts/rate-limit-config.error.js';
+import { problem, rejectAny, rejectConfig, rejectValue } from '../../contracts/rate-limit-config.error.js';
 import type { SourcedRule } from '../../contracts/rule-source.js';
 import { entryOf } from '../../contracts/entry-of.js';
 import type { Resolved } from '../../rules/compiled-rule.js';
@@ -84,9 +84,10 @@ export function livePath(rule: RuleFields): string {
  */
 export function resolvedFields(fields: RuleFields, resolved: Resolved, path: string): RuleFields {
   const { exception, plan } = resolved;
-  if (exception !== undefined) return exceptionFields(fields, exception, path);
   const plans = new Map(Object.entries((fields['plans'] as object | undefined) ?? {}));
-  if (plans.has(plan as string)) return withValues(fields, plans.get(plan as string), path);
+  const planned = plans.has(plan as string) ? withValues(fields, plans.get(plan as string), path) : fields;
+  if (exception !== undefined) return exceptionFields(planned, exception, path);
+  if (planned !== fields) return planned;
   const functions = dynamicFields(fields).filter((field) => field !== 'cost');
   const returned = functions.filter((field) => typeof resolved[field] === 'function');
   rejectAny(
@@ -102,6 +103,10 @@ function exceptionFields(rule: RuleFields, exception: unknown, path: string): Ru
   }
   if (!isFields(exception) || Object.keys(exception).length === 0)
     rejectValue(path, exception, 'fields of the rule, "allow" or "deny"');
+  if ('plans' in exception)
+    rejectConfig(
+      `${path}.plans: an exception is for one subject, whatever its plan; write the fields themselves`,
+    );
   if (rule['share'] !== undefined) {
     const fix = 'for a rule with share: "allow" or "deny"; give the subject a weight in share';
     rejectValue(path, exception, fix);

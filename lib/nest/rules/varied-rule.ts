@@ -1,9 +1,8 @@
 import type { Duration } from '../../contracts/duration.js';
-import { converted } from '../../contracts/options.js';
 import { problemsOf, rejectAny } from '../../contracts/rate-limit-config.error.js';
 import type { Resolved } from '../../rules/compiled-rule.js';
 import type { KeyedRule } from '../../rules/keyed-rule.js';
-import { copyOfText, type Subject } from '../../rules/subject.js';
+import type { Subject } from '../../rules/subject.js';
 import { compileFields } from './compile-fields.js';
 import { EffectiveRule, type RequestLayer, type Varied } from './effective-rule.js';
 import type { RouteRuleFields } from './route-rule.js';
@@ -43,12 +42,12 @@ export class VariedRule extends EffectiveRule implements Varied {
   override for({ plan, values }: RequestLayer): KeyedRule {
     const { path } = this.place;
     if (plan !== undefined) return this.variant(plan, { plan }, `${path}.plans.${plan}`);
-    return values ? this.variant(textOf(values), copied(values), path) : this.own;
+    return values ? this.variant(textOf(values), values, path) : this.own;
   }
 
-  override exceptionOf(subject: Subject): KeyedRule | 'allow' | undefined {
+  override exceptionOf(subject: Subject, plan?: string): KeyedRule | 'allow' | undefined {
     const exception = this.exceptions?.get(exceptionKey(subject));
-    return exception && this.excepted(exception);
+    return exception && this.excepted(exception, plan);
   }
 
   checkExceptions(checked: Set<string>): void {
@@ -56,7 +55,8 @@ export class VariedRule extends EffectiveRule implements Varied {
     const rule = textOfFields(this.fields);
     if (!this.exceptions || !isNew(rule)) return;
     for (const exception of this.exceptions.values()) {
-      if (isNew(`${rule} ${JSON.stringify(exception.fields)}`)) this.excepted(exception);
+      if (!isNew(`${rule} ${JSON.stringify(exception.fields)}`)) continue;
+      for (const plan of this.plans) this.excepted(exception, plan);
     }
   }
 
@@ -65,16 +65,24 @@ export class VariedRule extends EffectiveRule implements Varied {
     const own = this.dynamic.includes('window')
       ? this.keyed(compileFields({ ...fields, window }, place.path), fields)
       : this.own;
-    const plans = Object.keys(fields.plans ?? {}).map((plan) => this.for({ plan }));
-    const excepted = this.exceptionOf(subject);
-    return [own, ...plans, ...(excepted && excepted !== 'allow' ? [excepted] : [])];
+    const ofPlans = this.plans.flatMap((plan) => [
+      plan === undefined ? own : this.for({ plan }),
+      this.exceptionOf(subject, plan),
+    ]);
+    return ofPlans.filter((each) => each !== undefined && each !== 'allow');
   }
 
-  private excepted(exception: HeldRule): KeyedRule | 'allow' {
+  private get plans(): readonly (string | undefined)[] {
+    return [undefined, ...Object.keys(this.fields.plans ?? {})];
+  }
+
+  private excepted(exception: HeldRule, plan: string | undefined): KeyedRule | 'allow' {
     const { fields, subject } = exception;
     if (fields === 'allow') return fields;
     const path = `${livePath(this.fields)} for subject ${JSON.stringify(subject)}`;
-    return this.variant(exception, { exception: fields }, path, exception);
+    if (plan === undefined) return this.variant(exception, { exception: fields }, path, exception);
+    const key = JSON.stringify([plan, subject]);
+    return this.variant(key, { plan, exception: fields }, `${path} with plan "${plan}"`, exception);
   }
 
   /** Returns the rule with a layer of the request, from the cache if possible. */
@@ -113,9 +121,4 @@ function textOf(values: Resolved): unknown {
     (value) => value === undefined || typeof value === 'string' || Number.isFinite(value),
   );
   return isPlain ? JSON.stringify(values) : values;
-}
-
-/** Returns the values without references to longer texts: they are kept, and may be parts of what a client sent. */
-function copied(values: Resolved): Resolved {
-  return converted(values, (value) => (typeof value === 'string' ? copyOfText(value) : value));
 }
