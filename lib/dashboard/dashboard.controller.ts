@@ -23,13 +23,14 @@ const FILES: Readonly<Record<string, Reply>> = {
   'page.css': text('text/css', page.css),
 };
 
-type Read = (page: DashboardController, request: DashboardRequest) => Promise<object>;
+type Read = (page: DashboardController, request: DashboardRequest, raw: ServerResponse) => unknown;
 
 /** What the page reads, by the ends of the paths. */
 const READS: Readonly<Record<string, Read>> = {
   snapshot: ({ snapshots }) => snapshots.make(),
   history: ({ changes }, { query }) => changes.history.of(query?.['rule']),
   restrictions: ({ changes }) => changes.restrictions.list(),
+  events: ({ streams }, _request, raw) => streams.open(raw),
 };
 
 /** The requests of the operations page. `RateLimitDashboardModule` adds the path and the guards. */
@@ -39,7 +40,7 @@ export class DashboardController {
   constructor(
     @Inject(DASHBOARD_OPTIONS) private readonly options: DashboardOptions,
     @Inject(Snapshots) readonly snapshots: Snapshots,
-    @Inject(EventStreams) private readonly streams: EventStreams,
+    @Inject(EventStreams) readonly streams: EventStreams,
     @Inject(Changes) readonly changes: Changes,
   ) {}
 
@@ -55,17 +56,10 @@ export class DashboardController {
 
   @Get(Object.keys(READS))
   read(@Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
-    return this.answer(request, response, async () => {
+    return this.answer(request, response, async (raw) => {
       checkOrigin(request);
-      return jsonReply(await entryOf(READS, request)(this, request));
-    });
-  }
-
-  @Get('events')
-  events(@Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
-    return this.answer(request, response, (raw) => {
-      checkOrigin(request);
-      this.streams.open(raw);
+      const read = await entryOf(READS, request)(this, request, raw);
+      return read === undefined ? undefined : jsonReply(read);
     });
   }
 
@@ -90,7 +84,7 @@ export class DashboardController {
   private async answer(
     request: DashboardRequest,
     response: unknown,
-    reply: (raw: ServerResponse) => Reply | undefined | void | Promise<Reply>,
+    reply: (raw: ServerResponse) => Reply | Promise<Reply | undefined>,
   ): Promise<void> {
     const raw = rawResponse(response);
     try {

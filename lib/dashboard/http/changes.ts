@@ -6,12 +6,11 @@ import {
   NotFoundException,
   ServiceUnavailableException,
 } from '@nestjs/common';
-import type { Duration } from '../../contracts/duration.js';
 import { isFields } from '../../contracts/fields.js';
 import { durationOption, matching, readOptions, type OptionCheck } from '../../contracts/options.js';
 import { escaped } from '../../contracts/shown.js';
 import { RateLimitStoreError } from '../../limiter/rate-limit-store.error.js';
-import { UNSET_OPTIONS, type LiveRuleFields } from '../../live/change-options.js';
+import { UNSET_OPTIONS } from '../../live/change-options.js';
 import { RateLimitService } from '../../nest/rate-limit.service.js';
 import { DASHBOARD_OPTIONS, type DashboardOptions } from '../dashboard.options.js';
 import { Previews } from '../preview/previews.js';
@@ -21,25 +20,9 @@ import type { NamedSubject } from '../snapshot.js';
 import { namedSubject, plainText } from '../collect/masked.js';
 import { subjectFromProgram } from '../../rules/subject.js';
 import { Restrictions } from '../subjects/restrictions.js';
-import { SubjectActions, SUBJECTS, type SubjectOfRule } from '../subjects/subject-actions.js';
+import { SubjectActions, SUBJECTS, type Given } from '../subjects/subject-actions.js';
 import { History } from './history.js';
 import { authorOf, pathEnd, type DashboardRequest } from './request-checks.js';
-
-/** The fields of a body: those that the checks of a change name. */
-interface Given {
-  readonly rule: string;
-  /** The id of a subject; to find one, the subject as a person writes it. */
-  readonly subject: string;
-  /** The id of a denial. */
-  readonly id: string;
-  readonly subjects: readonly SubjectOfRule[];
-  readonly fields: LiveRuleFields;
-  readonly expires: Duration;
-  readonly version: number;
-  readonly reason?: string;
-  /** The author: not of the body. */
-  readonly by: string;
-}
 
 type Checks = Readonly<Partial<Record<keyof Given, OptionCheck>>>;
 
@@ -52,8 +35,7 @@ const FIELDS: OptionCheck = {
 /** That of `change`, or 0 without one. */
 const VERSION: OptionCheck = { ...UNSET_OPTIONS.version, isRequired: true };
 const { reason } = UNSET_OPTIONS;
-const OF_SUBJECT: Checks = { rule: TEXT, subject: TEXT };
-
+const LENGTH: OptionCheck = { ...durationOption, isRequired: true };
 /** A request that changes something: the fields of its body, and what it does. */
 interface Change {
   readonly checks: Checks;
@@ -67,14 +49,11 @@ interface Change {
 
 /** The changes by the ends of their paths, without those of the application's buttons. */
 export const CHANGES: Readonly<Record<string, Change>> = {
-  'rules/preview': {
-    checks: { rule: TEXT, fields: FIELDS, subject: { ...TEXT, isRequired: false } },
-    isRead: true,
-    run: async ({ previews, subjects }, { rule, fields, subject }) => {
-      const one = subject && (await subjects.textOf(rule, subject));
-      return previews.of(rule, fields, one);
-    },
-  },
+  'rules/preview': reading(
+    { rule: TEXT, fields: FIELDS, subject: { ...TEXT, isRequired: false } },
+    async ({ previews, subjects }, { rule, fields, subject }) =>
+      previews.of(rule, fields, subject && (await subjects.textOf(rule, subject))),
+  ),
   'rules/set': {
     checks: { rule: TEXT, fields: FIELDS, version: VERSION, reason, expires: durationOption },
     run: ({ limits }, { rule, fields, ...options }) => limits.rules.set(rule, fields, options),
@@ -87,50 +66,37 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   'rules/restore': { checks: { reason }, run: ({ limits }, given) => limits.rules.restore(given) },
   'rules/accept': { checks: { reason }, run: ({ limits }, given) => limits.rules.accept(given) },
   // Its subject is in the body, since logs of requests have their URLs.
-  'subjects/find': {
-    checks: { subject: TEXT },
-    isRead: true,
-    run: ({ restrictions }, { subject }) => restrictions.find(subject),
-  },
-  'subjects/reset': {
-    checks: OF_SUBJECT,
-    done: 'has reset',
-    run: async ({ subjects }, { rule, subject, by }) => ({
-      reset: await subjects.reset(rule, subject, by),
-    }),
-  },
-  'subjects/block': {
-    checks: { ...OF_SUBJECT, expires: { ...durationOption, isRequired: true }, reason },
-    done: 'has blocked',
-    run: ({ subjects }, { rule, subject, ...options }) => subjects.block(rule, subject, options),
-  },
-  'subjects/set': {
-    checks: { ...OF_SUBJECT, fields: FIELDS, reason, expires: durationOption },
-    done: 'has set an exception of',
-    run: ({ subjects }, { rule, subject, fields, ...options }) =>
-      subjects.setException(rule, subject, fields, options),
-  },
-  'subjects/unblock': {
-    checks: OF_SUBJECT,
-    done: 'has unblocked',
-    run: ({ subjects }, { rule, subject, by }) => subjects.unblock(rule, subject, by),
-  },
-  'subjects/unset': {
-    checks: OF_SUBJECT,
-    done: 'has removed the exception of',
-    run: ({ subjects }, { rule, subject, by }) => subjects.unsetException(rule, subject, by),
-  },
+  'subjects/find': reading({ subject: TEXT }, ({ restrictions }, { subject }) => restrictions.find(subject)),
+  'subjects/reset': ofSubject('reset', 'has reset'),
+  'subjects/block': ofSubject('block', 'has blocked', { expires: LENGTH, reason }),
+  'subjects/set': ofSubject('set', 'has set an exception of', {
+    fields: FIELDS,
+    reason,
+    expires: durationOption,
+  }),
+  'subjects/unblock': ofSubject('unblock', 'has unblocked'),
+  'subjects/unset': ofSubject('unset', 'has removed the exception of'),
 };
 
 /** What users see that `unmaskGuards` allow, by the ends of the paths. */
 export const UNMASKS: Readonly<Record<string, Change>> = {
-  unmask: {
-    checks: { subjects: SUBJECTS },
-    isRead: true,
-    run: async ({ subjects }, given) => ({ subjects: await subjects.unmask(given.subjects, given.by) }),
-  },
-  explain: { checks: { id: TEXT }, isRead: true, run: (page, { id, by }) => page.explain(id, by) },
+  unmask: reading({ subjects: SUBJECTS }, ({ subjects }, given) => subjects.unmask(given)),
+  explain: reading({ id: TEXT }, (page, { id, by }) => page.explain(id, by)),
 };
+
+function reading(checks: Checks, run: Change['run']): Change {
+  return { checks, isRead: true, run };
+}
+
+/** What a method of `SubjectActions` does with a subject of a rule. */
+function ofSubject(
+  name: 'reset' | 'block' | 'set' | 'unblock' | 'unset',
+  done: string,
+  checks: Checks = {},
+): Change {
+  const run: Change['run'] = ({ subjects }, given) => subjects[name](given);
+  return { checks: { rule: TEXT, subject: TEXT, ...checks }, done, run };
+}
 
 /** Carries out the requests of the page that change something, and those about changes. */
 @Injectable()

@@ -1,9 +1,9 @@
 import { Inject, Injectable, Logger, UnprocessableEntityException } from '@nestjs/common';
 import { isFields } from '../../contracts/fields.js';
 import { escaped } from '../../contracts/shown.js';
-import { parseDuration } from '../../contracts/duration.js';
+import { parseDuration, type Duration } from '../../contracts/duration.js';
 import type { OptionCheck } from '../../contracts/options.js';
-import type { LiveRuleFields, SetOptions } from '../../live/change-options.js';
+import type { LiveRuleFields } from '../../live/change-options.js';
 import { type Subject, subjectForPrograms, subjectFromSource } from '../../rules/subject.js';
 import { eachOnce, everyHit, isPlain } from '../../nest/programs/program-rules.js';
 import type { TableRule } from '../../nest/rules/rule-table.js';
@@ -22,6 +22,22 @@ const REASON = 'blocked on the operations page';
 export interface SubjectOfRule {
   readonly rule: string;
   readonly id: string;
+}
+
+/** The fields of a body: those that the checks of a change name. */
+export interface Given {
+  readonly rule: string;
+  /** The id of a subject; to find one, the subject as a person writes it. */
+  readonly subject: string;
+  /** The id of a denial. */
+  readonly id: string;
+  readonly subjects: readonly SubjectOfRule[];
+  readonly fields: LiveRuleFields;
+  readonly expires: Duration;
+  readonly version: number;
+  readonly reason?: string;
+  /** The author: not of the body. */
+  readonly by: string;
 }
 
 /** The check of subjects to unmask. */
@@ -50,26 +66,24 @@ export class SubjectActions {
   /**
    * Deletes the counters and blocks of a subject under a rule, on every route.
    *
-   * @param id of the snapshot
    * @throws UnprocessableEntityException if there is no such subject
    * @throws RateLimitStoreError if Redis did not confirm the reset
    */
-  async reset(rule: string, id: string, by: string): Promise<boolean> {
+  async reset({ rule, subject: id, by }: Given): Promise<{ readonly reset: boolean }> {
     const { subject, rules } = await this.find(rule, id);
     const hits = eachOnce(rules.flatMap((rule) => everyHit(rule, subject)));
     const hadState = await this.limits.resetHits(hits);
     await this.blocks.remove({ rule, subject: subjectText(subject) });
-    return (await this.unexcept(rule, subject, by)) || hadState;
+    return { reset: (await this.unexcept(rule, subject, by)) || hadState };
   }
 
   /**
    * Blocks a subject under a rule, on every route: by the block of the rule, or by a live exception if the rule has none.
    *
-   * @param id of the snapshot
    * @throws UnprocessableEntityException if there is no such subject, or the rule cannot block it
    * @throws RateLimitStoreError if Redis did not confirm the block
    */
-  async block(rule: string, id: string, options: SetOptions): Promise<void> {
+  async block({ rule, subject: id, ...options }: Given): Promise<void> {
     const { expires, by, reason } = options;
     const { subject, rules } = await this.find(rule, id);
     const microseconds = parseDuration(expires)!;
@@ -97,13 +111,14 @@ export class SubjectActions {
    * @throws UnprocessableEntityException if there is no such subject
    * @throws RateLimitStoreError if Redis did not confirm it
    */
-  async unblock(rule: string, id: string, by: string): Promise<void> {
-    const { subject, rules } = await this.find(rule, id);
+  async unblock(given: Given): Promise<void> {
+    const { rule } = given;
+    const { subject, rules } = await this.find(rule, given.subject);
     const block = { rule, subject: subjectText(subject) };
     const hits = hitsOf(rules, subject).filter(({ block }) => block);
     await this.limits.blockHits(hits, 0);
     const note = (await this.blocks.read()).find((each) => blockKey(each) === blockKey(block));
-    if (note && note.by === undefined) await this.reset(rule, id, by);
+    if (note && note.by === undefined) await this.reset(given);
     else await this.blocks.remove(block);
   }
 
@@ -112,7 +127,7 @@ export class SubjectActions {
    *
    * @throws UnprocessableEntityException if there is none, or not any more
    */
-  async unsetException(rule: string, id: string, by: string): Promise<void> {
+  async unset({ rule, subject: id, by }: Given): Promise<void> {
     const { secret } = await this.processes.all();
     const { rules, table } = this.limits;
     const { exceptions = [] } = table.changes.get(rule) ?? {};
@@ -127,7 +142,7 @@ export class SubjectActions {
    *
    * @throws UnprocessableEntityException if there is no such subject
    */
-  async setException(rule: string, id: string, fields: LiveRuleFields, options: SetOptions): Promise<number> {
+  async set({ rule, subject: id, fields, ...options }: Given): Promise<number> {
     const { subject } = await this.find(rule, id);
     return this.limits.rules.setException(rule, subjectForPrograms(subject), fields, options);
   }
@@ -143,11 +158,11 @@ export class SubjectActions {
    *
    * @throws UnprocessableEntityException if an id is of no subject of its rule
    */
-  async unmask(wanted: readonly SubjectOfRule[], by: string): Promise<readonly string[]> {
+  async unmask({ subjects: wanted, by }: Given): Promise<{ readonly subjects: readonly string[] }> {
     const subjects = await Promise.all(wanted.map(({ rule, id }) => this.subjectOf(rule, id)));
     const ids = wanted.map(({ rule, id }) => `${id} of rule "${escaped(rule)}"`);
     this.logger.log(`Operations page: "${escaped(by)}" has seen the subject with the id ${ids.join(', ')}.`);
-    return subjects.map((subject) => plainText(subjectForPrograms(subject)));
+    return { subjects: subjects.map((subject) => plainText(subjectForPrograms(subject))) };
   }
 
   private async find(rule: string, id: string): Promise<{ subject: Subject; rules: readonly TableRule[] }> {
