@@ -196,7 +196,7 @@ const FAULTS_BY_PART = {
     {
       words: 'the exception of a subject has no effect',
       file: ROUTE_LIMIT,
-      text: 'const excepted = rule.exceptions && rule.exceptionOf(subject);',
+      text: 'const excepted = rule.exceptions && rule.exceptionOf(subject, plan);',
       by: "const excepted = undefined as KeyedRule | 'allow' | undefined;",
       specs: ['test/live/live-rules.spec.ts', 'test/live/bad-input.spec.ts'],
     },
