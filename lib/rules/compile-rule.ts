@@ -98,6 +98,7 @@ function compilePrefetch(
   if (prefetch === undefined) return undefined;
   const at = `${path}.prefetch`;
   if (!spendBy) rejectValue(at, prefetch, `none with ${name}`);
+  if (rule.limit === 0) return undefined; // A live change may close a rule.
   if (prefetch.permits > capacity) rejectValue(`${at}.permits`, prefetch.permits, mostOf(capacity));
   if (rule.block !== undefined)
     rejectValue(at, prefetch, 'none with block, since a blocked subject could use prefetched permits');

@@ -54,4 +54,13 @@ describe('prefetched permits after a live change', () => {
     const wrong = rules.set('login', { algorithm: 'leaky-bucket', prefetch: { permits: 2 } }, OPS);
     await expect(wrong).rejects.toThrow('prefetch');
   });
+
+  it('a limit of 0 closes the rule', async () => {
+    const { ask, rules } = await start();
+    await ask();
+    await rules.set('login', { limit: 0 }, OPS);
+    expect(await ask()).toBe('redis denies');
+    await rules.unset('login', OPS);
+    expect(await ask()).toBe('redis allows');
+  });
 });
