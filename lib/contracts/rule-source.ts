@@ -129,7 +129,7 @@ export interface RuleSource {
   accept?(author: Pick<RuleChange, 'by' | 'reason'>): Promise<number>;
   /** Returns the last changes, the latest first. */
   history?(most: number): Promise<readonly RuleChangeRecord[]>;
-  /** Releases connections. Called when the application closes. */
+  /** Releases connections. Called when the application closes, and given up after one second. */
   close?(): Promise<void>;
 }
 

@@ -23,7 +23,11 @@ const FILES: Readonly<Record<string, Reply>> = {
   'page.css': text('text/css', page.css),
 };
 
-type Read = (page: DashboardController, request: DashboardRequest, raw: ServerResponse) => unknown;
+type Read = (
+  page: DashboardController,
+  request: DashboardRequest,
+  raw: ServerResponse,
+) => Promise<object> | void;
 
 /** What the page reads, by the ends of the paths. */
 const READS: Readonly<Record<string, Read>> = {

@@ -10,6 +10,7 @@ import {
 import { messageOf, shown } from '../contracts/shown.js';
 import { Logger } from '@nestjs/common';
 import { RateLimitConfigError, rejectConfig, rejectValue } from '../contracts/rate-limit-config.error.js';
+import { SubjectDigest } from '../rules/subject.js';
 import type { Warnings } from '../nest/warnings.js';
 import type { LiveState } from './live-state.js';
 
@@ -80,7 +81,7 @@ const STATED = ['expiresInMs', 'version', 'counter', 'by', 'reason', 'at', 'unre
 /** Returns a copy of what `changeProblem` accepts. A function stays, since the rule rejects it by its path. */
 function copyOf<Value>(value: Value): Value {
   if (Array.isArray(value)) return value.map(copyOf) as Value;
-  if (!isFields(value)) return value;
+  if (!isFields(value) || value instanceof SubjectDigest) return value;
   return Object.fromEntries(Object.entries(value).map(([field, each]) => [field, copyOf(each)])) as Value;
 }
 

@@ -74,7 +74,7 @@ export function levelsOf({ at }: Pick<Thresholds, 'at'>, capacity: number): numb
   return at.map((fraction) => (fraction === 1 ? -1 : capacity - Math.ceil(capacity * (fraction - TINY))));
 }
 
-/** The values that a request determined for its rule: what its functions returned, its plan, or its exception. */
+/** The values that a request determined for its rule: what its functions returned, or its plan and its exception. */
 export type Resolved = Readonly<Record<string, unknown>>;
 
 /** A checked rule, compiled for the stores. */

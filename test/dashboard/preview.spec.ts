@@ -53,6 +53,22 @@ function replayed(requests: readonly (readonly [number, number])[], rule: AnyRul
 }
 
 describe('the preview of a change', () => {
+  it('for one subject, its exception overrides the recorded plan', async () => {
+    const rule = {
+      ...{ name: 'login', window: '1h', limit: 1, algorithm: 'fixed-window' },
+      ...{ plans: { pro: { limit: 3 } }, plan: () => 'pro' },
+    };
+    const record = new TrafficRecord();
+    for (const at of [0, 1, 2]) record.add(START + at * 1000, request(ANN, { resolved: { plan: 'pro' } }));
+    const excepted = replayedRule(rule, rule, { limit: 2 });
+    const until = START + 60_000;
+    const traffic = mergeTraffic([record.read(until)]);
+    expect(await replayTraffic(traffic, () => excepted, until)).toMatchObject({
+      deniedNow: 0,
+      deniedThen: 1,
+    });
+  });
+
   it('denies what the timeline of the old and of the new rule denies', async () => {
     const window = { window: '10s', algorithm: 'fixed-window' } as const;
     const requests = [

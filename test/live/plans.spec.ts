@@ -78,6 +78,25 @@ describe.each(FRAMEWORKS)('plans on %s', (framework) => {
     expect(await policy('vip')).toBe('"api";q=9;w=3600');
     await limits.rules.set('api', { window: '2h' }, BY);
     expect(await policy('b')).toBe('"api";q=3;w=7200');
+    await limits.rules.set('api', { limit: 50 }, BY);
+    expect(await policy('b')).toBe('"api";q=50;w=3600');
+    await limits.rules.unset('api', BY);
+    expect(await policy('b')).toBe('"api";q=3;w=3600');
+  });
+
+  it('a rule without a valid limit that is skipped asks for no subject, but for that of an exception', async () => {
+    const limit = () => NaN;
+    const api = {
+      ...({ window: '1h', limit, by: 'x-tenant' } as const),
+      ...({ onStoreError: 'allow', onMissingSubject: 'deny' } as const),
+    };
+    const { get, policy, limits } = await start({ liveRules: new MemoryRuleSource(), onDemand: { api } });
+    expect((await get('/api')).status).toBe(200);
+    await limits.rules.setException('api', 'vip', { limit: 9 }, BY);
+    expect((await get('/api')).status).toBe(200);
+    expect(await policy('vip')).toBe('"api";q=9;w=3600');
+    await limits.rules.setException('api', 'bad', 'deny', BY);
+    expect((await get('/api', { 'x-tenant': 'bad' })).status).toBe(429);
   });
 
   it('a request has the limit of its plan', async () => {

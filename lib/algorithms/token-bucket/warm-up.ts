@@ -114,9 +114,14 @@ export const warmUp: Variant<WarmUpOptions, WarmUpState, WarmUpParameter> & { re
     const { limit, window, warmUp } = parameters;
     if (limit === 0) return NEVER;
 
-    const { nextFree, stored, busy, written } = read(state, now, limit, warmUp);
+    const current = read(state, now, limit, warmUp);
+    const { nextFree, stored, busy, written } = current;
     const remaining = busy === 0 ? limit : 0;
-    if (cost > 0 && maxWait < Infinity && (cost > limit || busy > maxWait)) {
+    if (cost === 0) {
+      const unchanged = write(now, current, parameters);
+      return allow(remaining, 0, busy, unchanged.state, unchanged.expiresAfter);
+    }
+    if (maxWait < Infinity && (cost > limit || busy > maxWait)) {
       return deny(remaining, cost > limit ? null : busy - maxWait, busy);
     }
 
@@ -127,7 +132,7 @@ export const warmUp: Variant<WarmUpOptions, WarmUpState, WarmUpParameter> & { re
     const free = sum.whole - now < LONGEST ? sum : { whole: now + LONGEST, part: 0 };
     const resetAfter = roundUp(free) - now;
     const next = write(now, { nextFree: free, stored: stored - spent, written }, parameters);
-    return allow(cost > 0 ? 0 : remaining, cost > 0 ? busy : 0, resetAfter, next.state, next.expiresAfter);
+    return allow(0, busy, resetAfter, next.state, next.expiresAfter);
   },
 
   /**

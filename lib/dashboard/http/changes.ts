@@ -36,6 +36,7 @@ const FIELDS: OptionCheck = {
 const VERSION: OptionCheck = { ...UNSET_OPTIONS.version, isRequired: true };
 const { reason } = UNSET_OPTIONS;
 const LENGTH: OptionCheck = { ...durationOption, isRequired: true };
+
 /** A request that changes something: the fields of its body, and what it does. */
 interface Change {
   readonly checks: Checks;
@@ -94,7 +95,7 @@ function ofSubject(
   done: string,
   checks: Checks = {},
 ): Change {
-  const run: Change['run'] = ({ subjects }, given) => subjects[name](given);
+  const run: Change['run'] = ({ subjects }, given) => subjects[name]({ ...given }); // The author is read once, and first.
   return { checks: { rule: TEXT, subject: TEXT, ...checks }, done, run };
 }
 

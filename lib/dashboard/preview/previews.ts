@@ -51,7 +51,9 @@ export class Previews {
     rejectAny(this.table.problemsOf(rule, { ...change, exceptions }));
     const named = this.table.rulesNamed(rule);
     /** The rule on each route, by the hash of the route; 0 if routes share its counters. */
-    const rules = new Map(named.map((each) => [routeHash(each.route), replayed(each, change)]));
+    const rules = new Map(
+      named.map((each) => [routeHash(each.route), replayed(each, change, subject !== undefined)]),
+    );
     const others = await (this.asked.get(rule) ?? this.askOthers(rule));
     const { requests, ...traffic } = mergeTraffic([this.recorded(rule), ...others]);
     const one = subject === undefined ? undefined : hashOf(subject);
@@ -85,9 +87,9 @@ export class Previews {
 const NOTHING: RecordedTraffic = { depth: 0, since: 0, values: [], rows: [] };
 
 /** @throws UnprocessableEntityException if the result depends on more than what is recorded */
-function replayed({ declared, current }: TableRule, change: RuleChanges): ReplayedRule {
-  const changed = variation.changedFields(declared.fields, change);
+function replayed({ declared, current }: TableRule, change: RuleChanges, isForOne: boolean): ReplayedRule {
+  const changed = isForOne ? current.fields : variation.changedFields(declared.fields, change);
   const reason = whyNoPreview(changed);
   if (reason !== undefined) throw new UnprocessableEntityException(reason);
-  return replayedRule(current.fields, changed);
+  return replayedRule(current.fields, changed, isForOne ? change.layer?.fields : undefined);
 }

@@ -86,9 +86,10 @@ export type ReplayedRule = ReturnType<typeof replayedRule>;
  *
  * @param current the fields with the live change that is in force
  * @param changed the fields with another one
+ * @param exception the fields that all requests get then; `undefined` for the recorded exceptions
  * @throws RateLimitConfigError if the change does not fit
  */
-export function replayedRule(current: RuleFields, changed: RuleFields) {
+export function replayedRule(current: RuleFields, changed: RuleFields, exception?: unknown) {
   const path = `rule "${String(changed['name'])}"`;
   const isHeld = algorithmOf(changed['algorithm']).leases === true;
   /** Requests state their costs, and processes renew the leases of permits until they are released. */
@@ -96,7 +97,11 @@ export function replayedRule(current: RuleFields, changed: RuleFields) {
     compileFields({ ...fields, cost: 0, ...(isHeld && { lease: LONGEST_LEASE }) }, path);
   const pairOf = (resolved: Resolved = {}) => {
     const now = resolvedFields(current, resolved, path);
-    const then = resolvedFields(changed, resolved, path);
+    const then = resolvedFields(
+      changed,
+      exception === undefined ? resolved : { ...resolved, exception },
+      path,
+    );
     const costThen = costChange(now['cost'] ?? 1, then['cost'] ?? 1);
     return { now: compiled(now), then: compiled(then), costThen };
   };

@@ -5,11 +5,11 @@ import type { Resolved, RuleHit } from '../../rules/compiled-rule.js';
 import type { KeyedRule } from '../../rules/keyed-rule.js';
 import type { OnStoreError } from '../../rules/rule.js';
 import { RULE_FIELDS } from '../../rules/rule-fields.js';
-import { copyOfText } from '../../rules/subject.js';
+import { copyOfText, type Subject } from '../../rules/subject.js';
 import type { EffectiveRule } from '../rules/effective-rule.js';
 import type { Warnings } from '../warnings.js';
 import type { Applied, Exchange } from './exchange.js';
-import type { FoundSubject } from './subject-of.js';
+import { UNUSABLE, type FoundSubject } from './subject-of.js';
 
 const WITHOUT_PLAN = 'Such a request has the limit of the rule itself';
 
@@ -31,7 +31,7 @@ interface ConditionalLimit {
     subject: FoundSubject,
     rule: EffectiveRule,
     exchange: Exchange,
-    keyed: KeyedRule | 'skip' | 'deny',
+    keyed: KeyedRule,
     cost: number | undefined,
     plan: string | undefined,
   ): Applied;
@@ -39,8 +39,8 @@ interface ConditionalLimit {
 
 /** Applies a rule to a request if more than its subject decides: a plan, functions, `skipIf`, `allowList` or `maxWait`. */
 export class Conditions {
-  /** The values of the last request whose limit and window were valid, see `EffectiveRule.for`. */
-  private lastValid: Resolved | undefined;
+  /** What functions returned for the last request whose limit and window were valid. */
+  private readonly lastValid: { limit?: unknown; window?: unknown } = {};
 
   constructor(
     private readonly limit: ConditionalLimit,
@@ -54,6 +54,7 @@ export class Conditions {
     const plan = await this.planOf(exchange, rule);
     const isOpen = plan === undefined && rule.dynamic.length > 0;
     const keyed = isOpen ? await this.withValues(exchange, rule) : rule.for({ plan });
+    if (typeof keyed === 'string') return this.withoutLimit(exchange, rule, keyed);
     const cost = isOpen ? this.readCost(await exchange.valueOf(rule.fields.cost ?? 1)) : undefined;
     const applied = limit.hits(await limit.subjectIn(exchange), rule, exchange, keyed, cost, plan);
     const { maxWaitMs } = rule;
@@ -66,6 +67,19 @@ export class Conditions {
     };
     const wait = { maxWaitMs, signal, current };
     return applied.map((hit) => ({ ...hit, ...(hit.lease !== undefined && { waits: true }), wait }));
+  }
+
+  /** Applies a rule whose functions have no valid values: only an exception of the subject states a limit. */
+  private async withoutLimit(
+    exchange: Exchange,
+    rule: EffectiveRule,
+    outcome: 'skip' | 'deny',
+  ): Promise<Applied> {
+    const { limit } = this;
+    const subject = rule.exceptions && (await limit.subjectIn(exchange));
+    const excepted = subject === undefined || subject === UNUSABLE ? undefined : rule.exceptionOf(subject);
+    if (excepted) return excepted === 'allow' ? [] : excepted.hits(subject as Subject);
+    return outcome === 'skip' ? [] : { rule: limit.name, reason: 'no-limit' };
   }
 
   /** Returns the plan of a request; `undefined` if it has none, or one that does not exist. */
@@ -91,7 +105,8 @@ export class Conditions {
       problemsOf(() => (keyed = rule.for({ values: tried })));
     const problems = problemsWith(values);
     if (problems.length === 0) {
-      this.lastValid = values;
+      if (typeof limit === 'function') this.lastValid.limit = values.limit;
+      if (typeof window === 'function') this.lastValid.window = values.window;
       return keyed!;
     }
     // Often read from the application's data: a missing value must not be an advantage for a client.
@@ -99,7 +114,7 @@ export class Conditions {
     const outcome = isAllowed ? WITHOUT_RULE : BY_LAST_VALID;
     this.warnings.warnOfInvalid(this.limit.name, 'limit', problems.join('; '), outcome);
     if (isAllowed) return 'skip';
-    if (this.lastValid) problemsWith(this.lastValid);
+    problemsWith({ ...values, ...this.lastValid });
     return keyed ?? (mode === 'shadow' ? 'skip' : 'deny');
   }
 

@@ -3,7 +3,6 @@ import { promised } from '../../contracts/thenable.js';
 import { allowListOf } from '../../http/client-ip.js';
 import type { HttpRequest } from '../../http/subject.js';
 import type { RuleHit } from '../../rules/compiled-rule.js';
-import type { KeyedRule } from '../../rules/keyed-rule.js';
 import type { OnStoreError } from '../../rules/rule.js';
 import { algorithmOf } from '../../rules/rule-fields.js';
 import { subjectParts, type SubjectParts } from '../rules/by.js';
@@ -159,7 +158,7 @@ export class RouteLimit {
     found: FoundSubject,
     rule: EffectiveRule,
     { request }: Exchange,
-    keyed: KeyedRule | 'skip' | 'deny' = rule.own,
+    keyed = rule.own,
     cost?: number,
     plan?: string,
   ): Applied {
@@ -175,8 +174,7 @@ export class RouteLimit {
     }
     const excepted = rule.exceptions && rule.exceptionOf(subject, plan);
     if (excepted) return excepted === 'allow' ? NO_HITS : excepted.hits(subject);
-    if (keyed === 'deny') return { rule: this.name, reason: 'no-limit' };
-    return keyed === 'skip' ? NO_HITS : keyed.hits(subject, cost);
+    return keyed.hits(subject, cost);
   }
 
   /** A rule in shadow mode denies no request. */

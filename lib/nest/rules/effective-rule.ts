@@ -75,7 +75,7 @@ export class EffectiveRule {
   }
 
   /**
-   * Returns the rule of each counter that a subject can have: without and with its exception, and with each plan.
+   * Returns the rule of each counter that a subject can have: without and with each plan, and each of these with its exception.
    *
    * @param window the window of the counters, for a rule whose window is a function
    */

@@ -77,7 +77,7 @@ export function livePath(rule: RuleFields): string {
 }
 
 /**
- * Returns the fields of a rule for a request: with its plan or its exception, or with values instead of functions.
+ * Returns the fields of a rule for a request: with its plan and its exception, or with values instead of functions.
  *
  * @param path the name of the layer in messages
  * @throws RateLimitConfigError if the plan or the exception does not fit the rule
