@@ -33,7 +33,8 @@ export class Consumer {
 
   /** Runs specs of this repository on the Nest 11 that the project has installed. */
   async runRepositorySpecs(...paths: string[]): Promise<void> {
-    const jest = ['--experimental-vm-modules', 'node_modules/jest/bin/jest.js', '--runInBand', '--forceExit'];
+    const flags = ['--experimental-vm-modules', '--max-semi-space-size=64'];
+    const jest = [...flags, 'node_modules/jest/bin/jest.js', '--runInBand', '--forceExit'];
     await runWith({ NEST_11: this.folder }, packageRoot, process.execPath, ...jest, ...paths);
   }
 
