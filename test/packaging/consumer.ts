@@ -28,7 +28,13 @@ export class Consumer {
 
   /** Runs the project's specs with a Jest without configuration. */
   async runSpecs(...nodeOptions: string[]): Promise<void> {
-    await this.node(...nodeOptions, join(packageRoot, 'node_modules/jest/bin/jest.js'), '--rootDir', '.');
+    await this.node(
+      ...nodeOptions,
+      join(packageRoot, 'node_modules/jest/bin/jest.js'),
+      '--config={}',
+      '--rootDir=.',
+      'limits.spec',
+    );
   }
 
   /** Runs specs of this repository on the Nest 11 that the project has installed. */

@@ -21,10 +21,12 @@ const USER_WITHOUT_FUNCTIONS = FUNCTION_RIGHTS.reduce(
   USER,
 );
 
-topologyContract('a user who may run scripts only', async () => {
+it('a user who may run scripts only gets the decisions of Redis', async () => {
   const server = await startRedisServer({ config: [USER_WITHOUT_FUNCTIONS] });
   const { host, port } = server;
-  return { redis: { host, port, ...credentials }, server, stop: () => server.stop() };
+  expect(await sourceOf({ host, port, ...credentials }, uniquePrefix())).toBe('redis');
+  expect(await refusals(server)).toEqual(['fcall']);
+  await server.stop();
 });
 
 topologyContract(
