@@ -63,8 +63,7 @@ export function checkedRules(loaded: unknown): SourcedRules {
  * rule has.
  */
 function readableRule(entry: SourcedRule): SourcedRule {
-  const { rule, fields } = entry;
-  const subject = entry.subject ?? undefined;
+  const { rule, subject, fields } = entry;
   const unreadable = changeProblem({ rule, subject, fields });
   if (unreadable === undefined) {
     const stated = STATED.filter((field) => ['string', 'number'].includes(typeof entry[field]));

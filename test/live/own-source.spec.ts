@@ -59,7 +59,6 @@ it('null of a database is what is absent', async () => {
     {
       rule: 'login',
       fields: { limit: 10 },
-      subject: null,
       expiresInMs: null,
       counter: null,
       by: null,
@@ -76,6 +75,12 @@ it('null of a database is what is absent', async () => {
   await until(() => app.rules.version === 2, 'the change');
   expect((await app.limits.consume('login', '10.0.0.1')).allowed).toBe(false);
   expect(await app.codes()).toEqual([]);
+});
+
+it('a subject of null is no change for all: it is rejected and reported', async () => {
+  const app = await startLiveApp(ownSource([{ rule: 'login', fields: { limit: 99 }, subject: null }]).source);
+  expect(await limitOf(app)).toBe(10);
+  expect(await app.codes()).toEqual(['RL_LIVE_RULE_REJECTED']);
 });
 
 it.each<[string, Partial<RuleSource>]>([

@@ -10,7 +10,7 @@ interface IntervalOptions extends BucketOptions, Overdrawable, Prefetchable {}
 type Parameters = Numbers<'limit' | 'window' | 'burst' | 'initial' | 'overdraft'>;
 
 class BucketGrid extends EvenGrid<Parameters> {
-  /** A bucket decides like a new one a while after it became full, or as soon as it is, if a new one is full. */
+  /** If a new bucket is full, a bucket decides like it as soon as it is full; otherwise only after `MEMORY` more. */
   override expiryOf(state: WindowState, now: number, resetAfter: number, parameters: Parameters) {
     const { burst, initial } = parameters;
     const fullAfter = this.after(state.start, state.windows, parameters) - now;

@@ -46,8 +46,8 @@ function opened(redis: RedisConnection, bounds: Bounds): unknown {
 }
 
 /**
- * Lets a connection become ready on a server without the command INFO, by which ioredis checks whether the server is still
- * loading its data: otherwise it would close each connection. A call to a server that is loading reports this itself.
+ * Lets a connection become ready on a server without the command INFO. With INFO, ioredis checks whether the server has loaded
+ * its data; without it, ioredis would close each connection. A call to a server that is loading reports this itself.
  */
 function prepare(client: StoreClient): void {
   client.on('error', (error) => {
