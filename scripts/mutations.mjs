@@ -27,7 +27,8 @@ for (const each of ['node_modules', 'dist', '.cache']) symlinkSync(join(root, ea
 
 /** Whether some specs pass in the copy. */
 function passes(...flags) {
-  const args = ['run', '--silent', 'jest', '--', '--bail', '--silent', '--testTimeout=20000', ...flags];
+  const limits = ['--bail', '--testTimeout=20000', '--env=<rootDir>/test/mutations/first-failure.mjs'];
+  const args = ['run', '--silent', 'jest', '--', '--silent', ...limits, ...flags];
   return spawnSync('npm', args, { cwd: copy, stdio: 'ignore' }).status === 0;
 }
 

@@ -3,14 +3,7 @@ import { promises, unwatchFile, watchFile } from 'node:fs'; // `node:fs/promises
 import { extname } from 'node:path';
 import { isFields } from '../contracts/fields.js';
 import { rejectValue } from '../contracts/rate-limit-config.error.js';
-import {
-  MOST_LIVE_RULES,
-  tooManyRules,
-  type LiveException,
-  type RuleSource,
-  type SourcedRule,
-  type SourcedRules,
-} from '../contracts/rule-source.js';
+import type { LiveException, RuleSource, SourcedRule, SourcedRules } from '../contracts/rule-source.js';
 import { messageOf } from '../contracts/shown.js';
 
 /** Milliseconds between looks at the file. */
@@ -50,7 +43,6 @@ export class FileRuleSource implements RuleSource {
       throw new Error(`${this.path}: allowed: an object of rules by their names, such as ${EXAMPLE}`);
     }
     const entries = Object.entries(parsed).flatMap(([rule, fields]) => entriesOf(rule, fields as object));
-    if (entries.length > MOST_LIVE_RULES) throw tooManyRules();
     return { version: createHash('sha256').update(text).digest('hex'), entries };
   }
 
@@ -66,11 +58,12 @@ export class FileRuleSource implements RuleSource {
 }
 
 function entriesOf(rule: string, { exceptions, ...fields }: { exceptions?: unknown }): SourcedRule[] {
-  const layer = Object.keys(fields).length > 0 ? [{ rule, fields }] : [];
+  const layer = [{ rule, fields }];
   if (exceptions === undefined) return layer;
   if (!isFields(exceptions)) rejectValue(`${rule}.exceptions`, exceptions, 'an object by subject');
   const others = Object.entries(exceptions) as [string, LiveException][];
-  return [...layer, ...others.map(([subject, exception]) => ({ rule, subject, fields: exception }))];
+  const own = Object.keys(fields).length > 0 ? layer : [];
+  return [...own, ...others.map(([subject, exception]) => ({ rule, subject, fields: exception }))];
 }
 
 /** The functions of the packages that read YAML. */

@@ -2,6 +2,7 @@ import { after, type Timer } from '../contracts/timer.js';
 import { isFields } from '../contracts/fields.js';
 import {
   changeProblem,
+  MOST_LIVE_RULES,
   type SourcedRule,
   type SourcedRules,
   type RuleLoss,
@@ -22,7 +23,8 @@ import type { LiveState } from './live-state.js';
  */
 export function inTime<Result>(ask: () => Promise<Result>, within: number): Promise<Result> {
   return new Promise((resolve, reject) => {
-    const timer = after(within, () => reject(new Error(`no answer within ${within} ms`)));
+    const late = (): void => reject(new Error(`no answer within ${within} ms`));
+    const timer = after(within, late, true); // With nothing else to do, the process would end in silence.
     Promise.resolve()
       .then(ask)
       .then(resolve, reject)
@@ -39,6 +41,9 @@ export function checkedRules(loaded: unknown): SourcedRules {
   if (!isFields(loaded) || !isVersion(loaded['version']) || !Array.isArray(loaded['entries'])) {
     throw new Error('`load` of the source returned no { version, entries: [{ rule, fields }] }');
   }
+  const { length } = loaded['entries'];
+  if (length > MOST_LIVE_RULES)
+    throw new Error(`\`load\` of the source returned ${length} entries; allowed: at most ${MOST_LIVE_RULES}`);
   const known = new Set<string>();
   const entries = (loaded['entries'] as unknown[]).map((entry) => {
     if (!isFields(entry) || typeof entry['rule'] !== 'string') {
@@ -47,9 +52,10 @@ export function checkedRules(loaded: unknown): SourcedRules {
     const readable = readableRule(entry as unknown as SourcedRule);
     const { rule, subject } = readable;
     const of = `rule "${rule}"${subject === undefined ? '' : ` for subject ${JSON.stringify(subject)}`}`;
-    if (known.has(of) && readable.unreadable === undefined)
+    const name = JSON.stringify([rule, subject]);
+    if (known.has(name) && readable.unreadable === undefined)
       throw new Error(`\`load\` of the source returned ${of} twice`);
-    known.add(of);
+    known.add(name);
     if (!isDuration(entry['expiresInMs'])) {
       throw new Error(`\`load\` of the source returned an invalid expiresInMs for ${of}`);
     }
@@ -77,11 +83,12 @@ function readableRule(entry: SourcedRule): SourcedRule {
 /** The fields of an entry that are a text or a number. */
 const STATED = ['expiresInMs', 'version', 'counter', 'by', 'reason', 'at', 'unreadable'] as const;
 
-/** Returns a copy of what `changeProblem` accepts. A function stays, since the rule rejects it by its path. */
+/** Returns a copy of what `changeProblem` accepts, without `undefined`. A function stays: the rule rejects it by its path. */
 function copyOf<Value>(value: Value): Value {
   if (Array.isArray(value)) return value.map(copyOf) as Value;
   if (!isFields(value) || value instanceof SubjectDigest) return value;
-  return Object.fromEntries(Object.entries(value).map(([field, each]) => [field, copyOf(each)])) as Value;
+  const stated = Object.entries(value).filter(([, each]) => each !== undefined);
+  return Object.fromEntries(stated.map(([field, each]) => [field, copyOf(each)])) as Value;
 }
 
 function isVersion(version: unknown): boolean {
@@ -99,6 +106,9 @@ const LOAD_MS = 1000;
 /** Milliseconds between attempts to load rules that could not be loaded. */
 const RETRY_MS = 500;
 
+/** Milliseconds after a report during a load until the next load: a source may report each of its own loads. */
+const AGAIN_MS = 50;
+
 /** Follows the source of live rules: loads its rules at start and after each change. */
 export class LiveFollower {
   private readonly logger = new Logger('RateLimit');
@@ -106,6 +116,7 @@ export class LiveFollower {
   private retry: Timer | undefined;
   private reading = Promise.resolve();
   private next: Promise<void> | undefined;
+  private isLoading = false;
   private isClosed = false;
   version: SourcedRules['version'] | undefined;
   /** What the source has lost; `undefined` if it holds the rules in force. */
@@ -121,7 +132,10 @@ export class LiveFollower {
   async start(): Promise<void> {
     await this.read();
     if (this.isClosed) return;
-    this.stop = watched(this.source, () => void this.read());
+    this.stop = watched(this.source, () => {
+      if (this.isLoading) this.readAfter(AGAIN_MS);
+      else void this.read();
+    });
     void this.read(); // A change before that was not reported.
   }
 
@@ -150,6 +164,8 @@ export class LiveFollower {
   private async load(): Promise<void> {
     if (this.isClosed) return;
     this.retry?.stop();
+    this.retry = undefined;
+    this.isLoading = true;
     try {
       const loaded = checkedRules(await inTime(() => this.source.load(), LOAD_MS));
       if (this.isClosed) return;
@@ -166,8 +182,14 @@ export class LiveFollower {
         'RL_LIVE_RULES_UNREAD',
         `The live rules cannot be read (${reason}); until they can, ${stays} in force in this process.`,
       );
-      this.retry = after(RETRY_MS, () => void this.read());
+      this.readAfter(RETRY_MS);
+    } finally {
+      this.isLoading = false;
     }
+  }
+
+  private readAfter(pauseMs: number): void {
+    this.retry ??= after(pauseMs, () => void this.read());
   }
 
   private report({ loss, evicting }: SourcedRules): void {
@@ -204,6 +226,7 @@ function watched(source: RuleSource, changed: () => void): () => void {
     rejectConfig(`liveRules.watch: threw ${reasonOf(error)}; it must return ${STOP}`);
   }
   if (typeof stop === 'function') return stop as () => void;
+  if (stop instanceof Promise) stop.catch(() => undefined);
   rejectValue('the result of liveRules.watch', stop, `${STOP}; \`watch\` itself is not async`);
 }
 

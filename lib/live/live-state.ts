@@ -41,44 +41,54 @@ export class LiveState {
     const now = performance.now();
     this.held = this.held.filter(({ until }) => until > now);
     const next = new Map<string, RuleChanges>();
-    const held = this.readable(now);
-    const byRule = changesByRule(held);
-    for (const [rule, changes] of byRule) {
-      const accepted = this.accepted(rule, changes);
-      if (accepted) next.set(rule, accepted);
+    const byRule = changesByRule(this.held);
+    for (const [rule, stored] of byRule) {
+      const accepted = this.accepted(rule, stored, now);
+      if (accepted.layer ?? accepted.exceptions[0]) next.set(rule, accepted);
     }
-    const stored = new Set([...byRule.keys(), ...this.held.filter(isUnreadable).map(nameOf)]);
-    for (const rule of this.rejected.keys()) if (!stored.has(rule)) this.withdraw(rule);
+    for (const rule of this.rejected.keys()) if (!byRule.has(rule)) this.withdraw(rule);
     this.table.change(next);
     this.expiry?.stop();
-    const until = Math.min(...[...this.held, ...held].map((entry) => entry.until));
+    let until = Infinity;
+    for (const each of [...this.held, ...[...next.values()].flatMap(entriesOf)])
+      until = Math.min(until, each.until);
     if (until < Infinity) this.expiry = after(until - now, () => this.refresh());
   }
 
-  /** Returns the changes that the source can read. Instead of each other one, the last that applied stays. */
-  private readable(now: number): readonly HeldRule[] {
-    return this.held.flatMap((entry) => {
-      if (!isUnreadable(entry)) return [entry];
-      const name = nameOf(entry);
-      this.reject(name, [entry.unreadable!]);
-      const { layer, exceptions } = this.table.changes.get(entry.rule) ?? NO_CHANGES;
-      return [layer, ...exceptions].filter(
-        (last): last is HeldRule => last !== undefined && last.until > now && nameOf(last) === name,
-      );
-    });
-  }
+  /**
+   * Returns the changes of a rule that apply from now on. Instead of each that does not fit, or that the source cannot read, the
+   * last one that did stays until its end.
+   */
+  private accepted(rule: string, stored: RuleChanges, now: number): RuleChanges {
+    const known = this.table.changes.get(rule) ?? NO_CHANGES;
+    const last = new Map(entriesOf(known).map((each) => [nameOf(each), each]));
+    const isInForce = (entry: HeldRule): boolean => textOf(entry) === textOf(last.get(nameOf(entry)));
+    const lastOf = (entry: HeldRule): readonly HeldRule[] =>
+      [last.get(nameOf(entry)) ?? []].flat().filter(({ until }) => until > now);
+    const problems = new Set<string>();
+    const fits = (changes: RuleChanges): boolean => {
+      const unread = entriesOf(changes).flatMap(({ unreadable }) => unreadable ?? []);
+      const found = unread.length > 0 ? unread : this.table.problemsOf(rule, changes);
+      for (const each of found) problems.add(each);
+      return found.length === 0;
+    };
 
-  /** Returns the changes of a rule that apply from now on: the last ones if these do not fit. */
-  private accepted(rule: string, changes: RuleChanges): RuleChanges | undefined {
-    const known = this.table.changes.get(rule);
-    if (known && textOf(known) === textOf(changes)) return known;
-    const problems = this.table.problemsOf(rule, changes);
-    if (problems.length === 0) {
-      this.withdraw(rule);
-      return changes;
-    }
-    this.reject(rule, problems);
-    return known && unexpired(known);
+    let { layer } = stored;
+    if (layer && !isInForce(layer) && !fits({ layer, exceptions: [] })) [layer] = lastOf(layer);
+    const isSame = textOf(layer) === textOf(known.layer);
+    const isChecked = (entry: HeldRule): boolean => isSame && isInForce(entry);
+    const fit = (exceptions: readonly HeldRule[]): boolean => fits({ layer, exceptions });
+    const rejected = misfits(
+      stored.exceptions.filter((each) => !isChecked(each)),
+      fit,
+    );
+    const exceptions = stored.exceptions.flatMap((each) =>
+      rejected.has(each) ? lastOf(each).filter((former) => isSame || fit([former])) : [each],
+    );
+    if (problems.size > 0) this.reject(rule, [...problems]);
+    else this.withdraw(rule);
+    const isUnchanged = exceptions.length === known.exceptions.length && exceptions.every(isChecked);
+    return isSame && isUnchanged ? known : { layer, exceptions };
   }
 
   /** Reports a rule of the source that does not fit: once, until the source holds another one. */
@@ -97,29 +107,29 @@ export class LiveState {
   }
 }
 
-function isUnreadable({ unreadable }: HeldRule): boolean {
-  return typeof unreadable === 'string';
-}
-
-/** The name of a change among those that are rejected; no rule has it. */
+/** The rule and the subject of a change. */
 function nameOf({ rule, subject }: HeldRule): string {
   return JSON.stringify([rule, subject]);
 }
 
 /** What distinguishes changes: everything but their time. */
-function textOf({ layer, exceptions }: RuleChanges): string {
-  return JSON.stringify([layer, ...exceptions], (key, value: unknown) =>
-    key === 'until' || key === 'expiresInMs' ? undefined : value,
-  );
+function textOf(change: HeldRule | undefined): string {
+  return JSON.stringify({ ...change, until: undefined, expiresInMs: undefined });
 }
 
-/** Returns the changes that have not ended. */
-function unexpired({ layer, exceptions }: RuleChanges): RuleChanges {
-  const now = performance.now();
-  return {
-    layer: layer && layer.until > now ? layer : undefined,
-    exceptions: exceptions.filter(({ until }) => until > now),
-  };
+function entriesOf({ layer, exceptions }: RuleChanges): readonly HeldRule[] {
+  return layer ? [layer, ...exceptions] : exceptions;
+}
+
+/** Returns the changes that do not fit. A check of many costs little more than one of a single change. */
+function misfits(
+  changes: readonly HeldRule[],
+  fit: (part: readonly HeldRule[]) => boolean,
+): ReadonlySet<HeldRule> {
+  if (changes.length === 0 || fit(changes)) return new Set();
+  if (changes.length === 1) return new Set(changes);
+  const half = changes.length >> 1;
+  return new Set([...misfits(changes.slice(0, half), fit), ...misfits(changes.slice(half), fit)]);
 }
 
 /** Returns the changes of each rule by its name. */

@@ -1,6 +1,7 @@
 import { isFields } from '../contracts/fields.js';
 import { FROM_ONE, readOptions } from '../contracts/options.js';
 import {
+  ifValid,
   RateLimitConfigError,
   rejectAny,
   rejectConfig,
@@ -8,6 +9,7 @@ import {
 } from '../contracts/rate-limit-config.error.js';
 import {
   changeProblem,
+  type ExceptedSubject,
   MOST_RECORDS,
   type RuleChange,
   type RuleChangeRecord,
@@ -18,7 +20,8 @@ import {
 import { RateLimitConflictError } from '../contracts/rate-limit-conflict.error.js';
 import { RateLimitStoreError } from '../limiter/rate-limit-store.error.js';
 import { SUBJECT_ALLOWED, subjectFromProgram, type SubjectValue } from '../rules/subject.js';
-import type { HeldRule, RuleChanges } from '../nest/rules/rule-changes.js';
+import { exceptionKey } from '../nest/rules/rule-changes.js';
+import { subjectOfProgram } from '../nest/programs/program-rules.js';
 import type { RuleTable } from '../nest/rules/rule-table.js';
 import type { Warnings } from '../nest/warnings.js';
 import {
@@ -74,23 +77,23 @@ export class SourceRules extends LiveRules {
     exception: LiveRuleFields | 'allow' | 'deny',
     options: SetOptions,
   ): Promise<number> {
-    checkSubject(rule, subject);
+    const same = this.spelled(rule, subject);
     const read = readSetOptions('rules.setException', options);
-    return this.write({ ...read, rule, subject, fields: stated(rule, exception) });
+    return this.write({ ...read, rule, subject: same, fields: stated(rule, exception) });
   }
 
   async unsetException(rule: string, subject: SubjectValue, options: UnsetOptions): Promise<number> {
-    checkSubject(rule, subject);
+    const same = this.spelled(rule, subject);
     const read = readOptions('rules.unsetException', options, UNSET_OPTIONS);
-    return this.write({ ...read, rule, subject, fields: undefined });
+    return this.write({ ...read, rule, subject: same, fields: undefined });
   }
 
   async get(rule: string, subject?: SubjectValue): Promise<SourcedRule | undefined> {
-    if (subject === undefined) checkName(rule);
-    else checkSubject(rule, subject);
+    checkName(rule);
+    const same = subject === undefined ? undefined : this.spelled(rule, subject);
     const { source } = this;
     const { entries } = await bySource('read', async () => checkedRules(await source.load()));
-    return entries.find((entry) => isSame(entry, { rule, subject }));
+    return entries.find((entry) => isSame(entry, { rule, subject: same }));
   }
 
   async history(most = 100): Promise<readonly RuleChangeRecord[]> {
@@ -125,6 +128,22 @@ export class SourceRules extends LiveRules {
     return this.change(() => source[how]!(author));
   }
 
+  /**
+   * Returns a subject as the exception in force has it: 42 and '42' are one subject, and so are the forms of an address.
+   *
+   * @throws RateLimitConfigError if it is no subject: a digest with the right fields may be from a client
+   */
+  private spelled(rule: string, subject: SubjectValue): ExceptedSubject {
+    checkName(rule);
+    if (subjectFromProgram(subject) === undefined)
+      rejectValue(`subject of rule "${rule}"`, subject, SUBJECT_ALLOWED);
+    const inForce = this.table.rulesNamed(rule).map((each) => {
+      const counted = ifValid(() => subjectOfProgram(each, subject));
+      return counted === undefined ? undefined : each.current.exceptions?.get(exceptionKey(counted));
+    });
+    return inForce.find((each) => each !== undefined)?.subject ?? subject;
+  }
+
   /** @throws RateLimitConfigError if the change does not fit its rule */
   private async write(change: RuleChange): Promise<number> {
     const { source } = this;
@@ -133,7 +152,10 @@ export class SourceRules extends LiveRules {
     if (wrong !== undefined) rejectConfig(wrong);
     const { rule, fields } = change;
     if (fields !== undefined) {
-      const changes = withEntry(this.table.changes.get(rule), { ...change, fields, until: Infinity });
+      const { layer, exceptions } = this.table.changes.get(rule) ?? NO_CHANGES;
+      const entry = { ...change, fields, until: Infinity };
+      const changes =
+        change.subject === undefined ? { layer: entry, exceptions } : { layer, exceptions: [entry] };
       rejectAny(this.table.problemsOf(rule, changes));
     }
     return this.change(() => source.write!(change));
@@ -162,13 +184,6 @@ function checkName(rule: unknown): void {
   if (typeof rule !== 'string') rejectValue('live rule', rule, 'the name of a rule, a string');
 }
 
-/** @throws RateLimitConfigError if it is no subject: a digest with the right fields may be from a client */
-function checkSubject(rule: string, subject: SubjectValue): void {
-  checkName(rule);
-  if (subjectFromProgram(subject) !== undefined) return;
-  rejectValue(`subject of rule "${rule}"`, subject, SUBJECT_ALLOWED);
-}
-
 /**
  * Returns a change without the fields that are `undefined`, which JSON does not have.
  *
@@ -181,12 +196,6 @@ function stated<Change extends LiveRuleFields | 'allow' | 'deny'>(rule: string, 
   }
   if (!isFields(change)) return change;
   return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)) as Change;
-}
-
-function withEntry(held: RuleChanges | undefined, entry: HeldRule): RuleChanges {
-  const { layer, exceptions } = held ?? NO_CHANGES;
-  if (entry.subject === undefined) return { layer: entry, exceptions };
-  return { layer, exceptions: [...exceptions.filter((each) => !isSame(each, entry)), entry] };
 }
 
 type Changed = Pick<RuleChange, 'rule' | 'subject'>;

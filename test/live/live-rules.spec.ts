@@ -126,6 +126,19 @@ describe.each(EVERY_SOURCE)('live rules in %s', (name, open) => {
     expect(await statusesOf(two, 2, '203.0.113.3')).toEqual([200, 429]);
   });
 
+  it('an exception is changed, read and removed by each form of its subject', async () => {
+    const [one] = await startTwo();
+    await one.rules.setException('login', '203.0.113.3', 'deny', BY);
+    await one.rules.setException('login', '::ffff:203.0.113.3', { limit: 3 }, BY);
+    expect(await one.rules.get('login', '::FFFF:203.0.113.3')).toMatchObject({ fields: { limit: 3 } });
+    expect((await one.limits.peek('login', '203.0.113.3')).limit).toBe(3);
+    await one.rules.unsetException('login', '0:0:0:0:0:ffff:203.0.113.3', BY);
+    expect((await one.limits.peek('login', '203.0.113.3')).limit).toBe(10);
+    await one.rules.setException('search', 42, 'deny', BY);
+    await one.rules.unsetException('search', '42', BY);
+    expect(await one.rules.get('search', 42)).toBeUndefined();
+  });
+
   it('an exception keeps the permits that its subject has consumed', async () => {
     const [one] = await startTwo();
     await one.rules.set('login', { limit: 2 }, { ...BY, inherit: 'reset' });

@@ -1,8 +1,11 @@
 import { afterEach, expect, it } from '@jest/globals';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { RuleSource, SourcedRule } from '../../lib/index.js';
 import { startRedisServer } from '../support/redis/redis-server.mjs';
 import { askServer } from '../support/redis/ask-server.js';
 import { until } from '../support/redis/until.mjs';
+import { runCommand } from '../packaging/run-command.js';
+import { packageRoot } from '../packaging/tarball.js';
 import { closeApps } from '../support/nest-app.js';
 import { startLiveApp } from './live-app.js';
 
@@ -81,6 +84,85 @@ it('a subject of null is no change for all: it is rejected and reported', async 
   const app = await startLiveApp(ownSource([{ rule: 'login', fields: { limit: 99 }, subject: null }]).source);
   expect(await limitOf(app)).toBe(10);
   expect(await app.codes()).toEqual(['RL_LIVE_RULE_REJECTED']);
+});
+
+it('an exception that does not fit, and one that cannot be read, leave the other changes of the rule in force', async () => {
+  const entries: object[] = [
+    { rule: 'login', fields: { limit: 3 } },
+    { rule: 'login', subject: '10.0.0.7', fields: { limit: 7 } },
+    { rule: 'login', subject: '10.0.0.8', fields: { limit: -1 } },
+    { rule: 'login', subject: '10.0.0.9', fields: { limit: 9n } },
+    { rule: 'login', subject: 'no address', fields: { limit: 9 } },
+    { rule: 'login', subject: '10.0.0.5', fields: { limit: undefined } },
+  ];
+  const { source, announce, next } = ownSource(entries);
+  const app = await startLiveApp(source);
+  const limits = () => Promise.all([1, 5, 7, 8, 9].map((host) => limitOf(app, `10.0.0.${host}`)));
+  expect(await limits()).toEqual([3, 3, 7, 3, 3]);
+  const [line, ...others] = app.logs
+    .ours()
+    .filter(({ message }) => message.includes('RL_LIVE_RULE_REJECTED'));
+  expect(others).toEqual([]);
+  for (const each of ['10.0.0.8', 'JSON cannot hold', 'no address', '10.0.0.5'])
+    expect(line!.message).toContain(each);
+
+  entries[1] = { rule: 'login', subject: '10.0.0.7', fields: { limit: -7 } };
+  entries[0] = { rule: 'login', fields: { limit: 4 } };
+  next();
+  announce();
+  await until(async () => (await limitOf(app)) === 4, 'the new version');
+  expect(await limits()).toEqual([4, 4, 7, 4, 4]); // 7: the last exception that fitted
+  expect(await app.codes()).toEqual(['RL_LIVE_RULE_REJECTED']);
+
+  entries.splice(1);
+  next();
+  announce();
+  await until(async () => (await limitOf(app, '10.0.0.7')) === 4, 'the new version');
+  expect(await app.codes()).toEqual([]);
+});
+
+it('a source that reports each of its own loads is loaded again after a pause', async () => {
+  let loads = 0;
+  const { source } = ownSource([{ rule: 'login', fields: { limit: 3 } }]);
+  let changed = (): void => undefined;
+  const app = await startLiveApp({
+    watch: (callback) => {
+      changed = callback;
+      return () => undefined;
+    },
+    load: async () => {
+      loads += 1;
+      changed();
+      return source.load();
+    },
+  });
+  expect(await limitOf(app)).toBe(3);
+  const before = loads;
+  for (let turn = 0; turn < 1000; turn += 1) await nextTurn();
+  expect(loads - before).toBeLessThan(1000);
+  await until(() => loads > before, 'another load');
+});
+
+it('a process with a source that never answers starts and ends, also if it has nothing else to do', async () => {
+  const program = `
+    import 'reflect-metadata';
+    import { NestFactory } from '@nestjs/core';
+    import { RateLimitModule } from './dist/esm/index.js';
+    const never = () => new Promise(() => undefined);
+    const limits = RateLimitModule.forRoot({ liveRules: { load: never, watch: () => never, close: never } });
+    const app = await NestFactory.createApplicationContext(limits, { logger: false });
+    console.log('started');
+    await app.close();
+    console.log('closed');`;
+  const output = await runCommand(packageRoot, process.execPath, '--input-type=module', '--eval', program);
+  expect(output).toBe('started\nclosed\n');
+});
+
+it('more entries than a source may hold are reported, and the last ones stay in force', async () => {
+  const entries = Array.from({ length: 1001 }, (_, nth) => ({ rule: 'login', subject: `10.0.1.${nth}` }));
+  const app = await startLiveApp(ownSource(entries).source);
+  expect(await limitOf(app)).toBe(10);
+  expect(await app.codes()).toEqual(['RL_LIVE_RULES_UNREAD']);
 });
 
 it.each<[string, Partial<RuleSource>]>([

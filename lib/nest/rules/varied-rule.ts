@@ -52,11 +52,14 @@ export class VariedRule extends EffectiveRule implements Varied {
 
   checkExceptions(checked: Set<string>): void {
     const isNew = (text: string): boolean => checked.size < checked.add(text).size;
-    const rule = textOfFields(this.fields);
-    if (!this.exceptions || !isNew(rule)) return;
-    for (const exception of this.exceptions.values()) {
-      if (!isNew(`${rule} ${JSON.stringify(exception.fields)}`)) continue;
-      for (const plan of this.plans) this.excepted(exception, plan);
+    if (!this.exceptions || !isNew(textOfFields(this.fields))) return;
+    for (const each of this.exceptions.values()) {
+      if (each.fields === 'allow') continue;
+      for (const plan of this.plans) {
+        const path = this.pathOf(each, plan);
+        const resolved = resolvedFields(this.fields, { plan, exception: each.fields }, path);
+        if (isNew(textOfFields(resolved))) compileFields(resolved, path);
+      }
     }
   }
 
@@ -79,10 +82,13 @@ export class VariedRule extends EffectiveRule implements Varied {
   private excepted(exception: HeldRule, plan: string | undefined): KeyedRule | 'allow' {
     const { fields, subject } = exception;
     if (fields === 'allow') return fields;
-    const path = `${livePath(this.fields)} for subject ${JSON.stringify(subject)}`;
-    if (plan === undefined) return this.variant(exception, { exception: fields }, path, exception);
-    const key = JSON.stringify([plan, subject]);
-    return this.variant(key, { plan, exception: fields }, `${path} with plan "${plan}"`, exception);
+    const key = plan === undefined ? exception : JSON.stringify([plan, subject]);
+    return this.variant(key, { plan, exception: fields }, this.pathOf(exception, plan), exception);
+  }
+
+  private pathOf({ subject }: HeldRule, plan: string | undefined): string {
+    const ofPlan = plan === undefined ? '' : ` with plan "${plan}"`;
+    return `${livePath(this.fields)} for subject ${JSON.stringify(subject)}${ofPlan}`;
   }
 
   /** Returns the rule with a layer of the request, from the cache if possible. */

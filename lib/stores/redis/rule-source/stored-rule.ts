@@ -37,7 +37,8 @@ export function recordText({ version: _version, ...change }: RuleChange): string
  */
 export function readRule(field: string, text: string, now: number): SourcedRule | undefined {
   const named = readField(field);
-  const [, version, end, made, counter, json = ''] = /^(\d+) (\d+) (\d+) (\S+) (.+)$/s.exec(text) ?? [];
+  const [, version, end, made, counter, json = ''] =
+    /^(\d{1,16}) (\d{1,16}) (\d{1,16}) (\S+) (.+)$/s.exec(text) ?? [];
   const stored = parsed(json);
   if (!named || !isFields(stored) || stored['fields'] === undefined) return unreadable(field, text, named);
   // A rule that is made later than now is one whose clock was set back, and that Redis could not move.
@@ -58,7 +59,7 @@ export function readRule(field: string, text: string, now: number): SourcedRule 
 
 /** Reads a record of the history; `undefined` if another program wrote it. */
 export function readRecord(text: string): RuleChangeRecord | undefined {
-  const [, version, at, json = ''] = /^(\d+) (\d+) (.*)$/s.exec(text) ?? [];
+  const [, version, at, json = ''] = /^(\d{1,16}) (\d{1,16}) (.*)$/s.exec(text) ?? [];
   const change = parsed(json);
   if (!isFields(change) || typeof change['rule'] !== 'string') return undefined;
   const made = change as unknown as RuleChange;
