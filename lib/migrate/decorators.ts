@@ -1,6 +1,6 @@
 import type * as TsMorph from 'ts-morph';
 import { objectAt } from './constants.js';
-import { durationFor, MARK, type Source } from './source.js';
+import { MARK, type Source, textOf } from './source.js';
 import { fieldsOf, objectOf, valuesOf } from './rules.js';
 import { isMetadataKey } from './throttlers.js';
 import { Node, SyntaxKind, type Values } from './ts-morph.js';
@@ -59,10 +59,10 @@ function throttle(source: Source, call: TsMorph.CallExpression): string[] | stri
   const [options, ttl] = call.getArguments();
   if (options && ttl) {
     source.leave(call, '@Throttle(limit, ttl) of throttler 4: its ttl is in seconds; taken as that');
-    const window = durationFor(source, ttl).replace(/^'(\d+)ms'$/, "'$1s'");
-    return /^'\d+s'$/.test(window)
-      ? [rateLimit(source, [`limit: ${options.getText()}`, `window: ${window}`])]
-      : `@Throttle: its ttl is no literal; ${BY_HAND}`;
+    const seconds = source.valueOf(ttl);
+    return typeof seconds === 'number'
+      ? [rateLimit(source, [`limit: ${options.getText()}`, `window: '${textOf(seconds * 1000)}'`])]
+      : `@Throttle: its ttl is no constant; ${BY_HAND}`;
   }
   const values = literalOf(source, options);
   const entries = [...(values ?? [])].map(([name, each]) => [name, literalOf(source, each)] as const);

@@ -1,5 +1,6 @@
 import type * as TsMorph from 'ts-morph';
-import type { Source } from './source.js';
+import { classesIn, type Source } from './source.js';
+import type { Class } from './throttlers.js';
 import { Node, SyntaxKind } from './ts-morph.js';
 
 /** The name that `getRequestResponse` gets: the guard refuses hooks of throttler, which nothing calls. */
@@ -46,10 +47,7 @@ const OTHERS: Readonly<Record<string, string>> = {
  * guards of the root module run before those of imported modules.
  */
 export function migrateGuards(source: Source): void {
-  const { file } = source;
-  for (const type of file.getClasses()) {
-    if (source.is(type.getExtends()?.getExpression(), 'ThrottlerGuard')) migrateGuard(source, type);
-  }
+  for (const type of classesIn(source)) if (source.application.guards.has(type)) migrateGuard(source, type);
   migrateExceptions(source);
   for (const each of source.usesOf(source.localName('ThrottlerGuard')))
     each.replaceWithText(source.need('RateLimitGuard'));
@@ -57,7 +55,7 @@ export function migrateGuards(source: Source): void {
 
 type Member = TsMorph.ClassInstancePropertyTypes | TsMorph.MethodDeclaration;
 
-function migrateGuard(source: Source, type: TsMorph.ClassDeclaration): void {
+function migrateGuard(source: Source, type: Class): void {
   const members = [...type.getMethods(), ...type.getProperties()];
   const request = type.getMethod('getRequestResponse');
   if (request && !members.some((each) => each.getName() === 'getTracker')) source.leave(request, REQUEST);
@@ -76,7 +74,7 @@ function migrateGuard(source: Source, type: TsMorph.ClassDeclaration): void {
 }
 
 /** The guard finds the request of each transport by itself: the method stays one of the class, which its tracker calls. */
-function rename(source: Source, type: TsMorph.ClassDeclaration, member: TsMorph.MethodDeclaration): void {
+function rename(source: Source, type: Class, member: TsMorph.MethodDeclaration): void {
   if (member.getText().includes('super.'))
     return source.mark(member, 'getRequestResponse: it calls `super`; find the request of the context');
   member.setHasOverrideKeyword(false);
@@ -85,7 +83,7 @@ function rename(source: Source, type: TsMorph.ClassDeclaration, member: TsMorph.
   }
 }
 
-function migrateTracker(source: Source, type: TsMorph.ClassDeclaration, member: Member): void {
+function migrateTracker(source: Source, type: Class, member: Member): void {
   if (source.application.hasTrackers) return source.mark(member, `getTracker: ${PRECEDED}`);
   if (!Node.isMethodDeclaration(member)) return source.mark(member, 'getTracker: write `subjectOf`');
   const [request, context] = member.getParameters();

@@ -49,7 +49,7 @@ export type RouteLimits = ReadonlyMap<string, string>;
 type ReadPlace = (layers: Layers, source: Source, decorations: readonly Decoration[], all: Limits) => void;
 
 /** Which rules apply to a handler: all, those that a decorator names, or unknown. */
-type Reach = (handler: string, hasOwnGuard: boolean) => 'all' | 'named' | typeof UNKNOWN;
+type Reach = (handler: string, ownGuards: number) => 'all' | 'named' | typeof UNKNOWN;
 
 /** Returns the limits of each route by throttler. */
 export function limitsBefore(sources: readonly Source[]): RouteLimits {
@@ -60,10 +60,13 @@ export function limitsBefore(sources: readonly Source[]): RouteLimits {
   }
   const guards = guardsOf(sources, 'ThrottlerGuard');
   const known = roots.length === 1 ? all : unknown();
-  return routes(sources, known, guards, guards.global.length > 0, readThrottle, (handler, hasOwnGuard) =>
+  return routes(sources, known, guards, guards.global.length > 0, readThrottle, (handler, ownGuards) => {
     // Nest 12 runs global guards in gateways, Nest 11 does not.
-    handler === 'SubscribeMessage' && !hasOwnGuard ? UNKNOWN : 'all',
-  );
+    const isGateway = handler === 'SubscribeMessage' && ownGuards === 0;
+    // Throttler counts once for each guard, and limits no method of a provider.
+    const isTwice = ownGuards > (guards.global.length > 0 ? 0 : 1);
+    return isGateway || isTwice || LIMITS.test(handler) ? UNKNOWN : 'all';
+  });
 }
 
 /** Returns the limits of each route by this package. */
@@ -146,10 +149,10 @@ function routes(
       const lineage = lineageOf(type);
       for (const method of handlersOf(source, lineage)) {
         const places = [...lineage.toReversed(), method].map((place) => decorationsAt(source, place));
-        const hasOwnGuard = usedGuards(places.flat()).flatMap(guards.namesIn).length > 0;
+        const ownGuards = usedGuards(places.flat()).flatMap(guards.namesIn).length;
         const file = relative(process.cwd(), source.file.getFilePath());
-        const isGuarded = isGlobal || hasOwnGuard;
-        const reached = reach(handlerIn(source, method), hasOwnGuard);
+        const isGuarded = isGlobal || ownGuards > 0;
+        const reached = reach(handlerIn(source, method), ownGuards);
         const limits = isGuarded
           ? limitsOf(source, places, all, read, reached === 'named')
           : new Map<string, Limit>();

@@ -7,8 +7,8 @@ import { migrateDecorators } from './decorators.js';
 import { migrateGuards } from './guards.js';
 import { migrateModules } from './modules.js';
 import { limitsAfter, limitsBefore, type RouteLimits } from './limits.js';
-import { MARK, Source, THROTTLER, type Application } from './source.js';
-import { UNKNOWN, rootsOf, sharedGuards, throttlersOf } from './throttlers.js';
+import { classesIn, MARK, Source, THROTTLER, type Application } from './source.js';
+import { UNKNOWN, rootsOf, sharedGuards, subclassesIn, throttlersOf } from './throttlers.js';
 import { loadTsMorph, SyntaxKind, tsMorph } from './ts-morph.js';
 import { isTest } from './constants.js';
 
@@ -66,15 +66,18 @@ export async function migrate(path: string, { dryRun, force }: MigrateOptions): 
   const application: Application = {
     names: undefined,
     hasTrackers: false,
+    guards: new Set(),
     sharedGuards: new Set(),
     roots: 0,
   };
   const sources = all.map((file) => new Source(file, application));
-  const found = sources.filter(({ file }) => namesThrottler(file));
+  const { guards } = Object.assign(application, look(sources));
+  const isFound = (source: Source): boolean =>
+    namesThrottler(source.file) || classesIn(source).some((each) => guards.has(each));
+  const found = sources.filter(isFound);
   const lines = unreached(project, folder);
   if (found.length + lines.length === 0)
     return { lines: [`${path}: no file imports ${THROTTLER}.`], isSame: true };
-  Object.assign(application, look(sources));
   const before = limitsBefore(sources);
   let left = lines.length;
   for (const source of found) {
@@ -208,6 +211,7 @@ function look(sources: readonly Source[]): Application {
   const names = roots.flatMap(({ source, call }) => throttlersOf(source, call).map(([name]) => name));
   return {
     roots: roots.length,
+    guards: new Set(sources.flatMap((source) => subclassesIn(source, 'ThrottlerGuard'))),
     sharedGuards: sharedGuards(sources),
     hasTrackers: sources.some(({ file }) => !isTest(file) && hasTracker(file)),
     names: names.length === 0 || names.includes(UNKNOWN) ? undefined : new Set(names),

@@ -116,7 +116,7 @@ function withRules(
 ): string[] | undefined {
   const rules = new Map<string, string>();
   const skips = SKIPS.flatMap((name) => (values.has(name) ? [[name, values.get(name)!] as const] : []));
-  let sendsHeaders = true;
+  const switches: (Node | undefined)[] = [values.get('setHeaders')];
   for (const each of throttlers.getElements()) {
     const options = Node.isObjectLiteralExpression(each) ? valuesOf(source, each) : undefined;
     if (!options) return undefined;
@@ -126,7 +126,7 @@ function withRules(
     if (rules.has(key)) return undefined;
     const inherited = SKIPS.some((field) => options.has(field)) ? skips : [];
     rules.set(key, `${key}: ${objectOf(fieldsOf(source, new Map([...inherited, ...options])))}`);
-    if (options.get('setHeaders')?.getText() === 'false') sendsHeaders = false;
+    switches.push(options.get('setHeaders'));
   }
   const options: string[] = [];
   const redis = redisOf(source, values.get('storage'));
@@ -134,12 +134,15 @@ function withRules(
   options.push(`rules: ${objectOf([...rules.values()])}`);
   const defaults = fieldsOf(source, values);
   if (defaults.length > 0) options.push(`defaults: ${objectOf(defaults)}`);
-  if (values.get('setHeaders')?.getText() === 'false') sendsHeaders = false;
-  options.push(
-    sendsHeaders ? "headers: 'throttler'" : 'headers: false',
-    bodyOf(source, values.get('errorMessage')),
-  );
+  options.push(headersOf(source, switches), bodyOf(source, values.get('errorMessage')));
   return options;
+}
+
+function headersOf(source: Source, switches: readonly (Node | undefined)[]): string {
+  const given = switches.filter((each) => each !== undefined);
+  const unknown = given.find((each) => typeof source.valueOf(each) !== 'boolean');
+  if (unknown) return `headers: ${byHand(source, unknown, "setHeaders: write 'throttler' or false")}`;
+  return given.every((each) => source.valueOf(each)) ? "headers: 'throttler'" : 'headers: false';
 }
 
 function redisOf(source: Source, storage: Node | undefined): string | undefined {

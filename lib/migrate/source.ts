@@ -19,6 +19,8 @@ export interface Application {
   names: Set<string> | undefined;
   /** Whether options or decorators of throttler have a `getTracker`, which precedes that of a guard. */
   hasTrackers: boolean;
+  /** The subclasses of throttler's guard. */
+  guards: ReadonlySet<Node>;
   /** Names of the guards that a request passes beside another; it counts once here. */
   sharedGuards: Set<string>;
   /** Number of calls of `forRoot` and `forRootAsync` of throttler. */

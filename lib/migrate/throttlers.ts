@@ -144,15 +144,22 @@ export interface Guards {
   readonly global: readonly string[];
 }
 
+/** The classes of a file that extend a guard, also through others. */
+export function subclassesIn(source: Source, guard: string): Class[] {
+  return classesIn(source).filter((type) =>
+    lineageOf(type).some((each) => {
+      const base = each.getExtends()?.getExpression();
+      return base && isCalled(base, guard);
+    }),
+  );
+}
+
 /** Finds the uses of a guard: `APP_GUARD` and `useGlobalGuards` limit every route. */
 export function guardsOf(sources: readonly Source[], guard: string): Guards {
   const names = new Set<string | undefined>();
   for (const source of sources) {
     names.add(source.localName(guard) ?? source.localName(guard, PACKAGE) ?? guard);
-    for (const type of classesIn(source)) {
-      const bases = lineageOf(type).map((each) => each.getExtends()?.getExpression());
-      if (bases.some((base) => base && isCalled(base, guard))) names.add(type.getName());
-    }
+    for (const type of subclassesIn(source, guard)) names.add(type.getName());
   }
   const namesIn = (node: Node): string[] =>
     nodesIn(sources[0]!, node)

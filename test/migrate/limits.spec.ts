@@ -444,12 +444,69 @@ it('the global guard reaches gateways on some versions of Nest, and messages hav
   expect(rows).toEqual([
     ['Chat.say', 'unknown', limit, '! differs'],
     ['Skipped.say', 'none', 'none'],
-    ['Guarded.say', limit, limit],
+    ['Guarded.say', 'unknown', limit, '! differs'],
     ['Parcels.find', limit, 'none', '! differs'],
     ['Parcels.named', 'default 2 per 1m', 'default 2 per 1m'],
     ['Parcels.skipped', 'none', 'none'],
   ]);
   expect(isSame).toBe(false);
+});
+
+it('a method that is no handler, and a route that throttler counts twice, are not printed as the same', async () => {
+  const { rows, isSame } = await migrated({
+    'app.module.ts': app(`
+      class Reports { @${strict(2)} build() {} }
+      @UseGuards(ThrottlerGuard) @Controller() class Routes { @Get() get() {} }
+      @Controller() class Others { @Get() get() {} }`),
+  });
+  expect(rows).toEqual([
+    ['Reports.build', 'unknown', 'default 2 per 1m', '! differs'],
+    ['Routes.get', 'unknown', 'default 10 per 1m', '! differs'],
+    ['Others.get', 'default 10 per 1m', 'default 10 per 1m'],
+  ]);
+  expect(isSame).toBe(false);
+});
+
+it.each([
+  ['18000', '5h'],
+  ['1000', '1000s'],
+  ['60', '1m'],
+  ['TTL', '2h'],
+])('a ttl of %s seconds in throttler 4 is %s', async (ttl, window) => {
+  const { printed, text } = await migrated({
+    'app.module.ts': app(
+      `const TTL = 7200;\n@Controller() class Routes { @Throttle(5, ${ttl}) @Get() get() {} }`,
+    ),
+  });
+  expect(text('app.module.ts')).toContain(`@RateLimit({ limit: 5, window: '${window}' })`);
+  expect(printed).toContain('its ttl is in seconds');
+});
+
+it('whether headers are sent is read from constants, and left to the reader otherwise', async () => {
+  const ofHeaders = async (setHeaders: string) =>
+    migrated({
+      'app.module.ts': app(
+        'const SEND = false;',
+        `{ setHeaders: ${setHeaders}, throttlers: [{ ttl: 1, limit: 1 }] }`,
+      ),
+    });
+  expect((await ofHeaders('SEND')).text('app.module.ts')).toContain('headers: false');
+  const unknown = await ofHeaders('Boolean(process.env.HEADERS)');
+  expect(unknown.text('app.module.ts')).toContain('headers: MIGRATE_BY_HAND(Boolean(process.env.HEADERS)');
+  expect(unknown.isSame).toBe(false);
+});
+
+it('the hooks of a subclass of a subclass in another file, and of a class in a function, are migrated', async () => {
+  const { text } = await migrated({
+    'base.ts': `import { ThrottlerGuard } from '@nestjs/throttler';
+      export class BaseGuard extends ThrottlerGuard {}`,
+    'user.ts': `import { BaseGuard } from './base';
+      export class UserGuard extends BaseGuard { async getTracker(req: any) { return req.user.id; } }`,
+    'app.module.ts': app(`
+      const mixed = () => class extends ThrottlerGuard { async getTracker(req: any) { return req.id; } };`),
+  });
+  expect(text('user.ts')).toContain('subjectOf(context: ExecutionContext)');
+  expect(text('app.module.ts')).toContain('subjectOf(context: ExecutionContext)');
 });
 
 it('without a global guard, gateways and messages without a guard have no limits before and after', async () => {
