@@ -20,18 +20,13 @@ export interface MigrateOptions {
   readonly force: boolean;
 }
 
-/** The lines to print, and whether every route has the limits that it had. */
-interface Migration {
-  readonly lines: readonly string[];
-  readonly isSame: boolean;
-}
-
 /**
- * Runs `migrate` with the arguments after its name.
+ * Runs `migrate` with the arguments after its name. Returns the lines to print, and whether every route has the limits that
+ * it had.
  *
  * @throws RateLimitConfigError if an argument is wrong
  */
-export async function migrateCommand(args: readonly string[]): Promise<Migration> {
+export async function migrateCommand(args: readonly string[]) {
   const { path, ...options } = read(args);
   await loadTsMorph();
   return migrate(path, options);
@@ -53,7 +48,7 @@ function read(args: readonly string[]): MigrateOptions & { readonly path: string
  *
  * @throws RateLimitConfigError if the path is wrong, or has uncommitted changes
  */
-export async function migrate(path: string, { dryRun, force }: MigrateOptions): Promise<Migration> {
+export async function migrate(path: string, { dryRun, force }: MigrateOptions) {
   const root = resolve(path);
   const project = open(root);
   const folder = statSync(root).isDirectory() ? root : dirname(root);

@@ -16,21 +16,17 @@ export type Class = TsMorph.ClassDeclaration | TsMorph.ClassExpression;
 type Place = Class | TsMorph.MethodDeclaration;
 
 /** A call in a decorator; not `isSure` beside a condition, which may leave it out. */
-export interface Decoration {
-  readonly call: TsMorph.CallExpression;
-  readonly isSure: boolean;
-  /** Whether its decorator sets the metadata of throttler without a decorator of throttler. */
-  readonly setsMetadata: boolean;
-}
+export type Decoration = ReturnType<typeof decorationsAt>[number];
 
 /** The calls of the decorators of a place, and those in what they are composed of, in the order in which they run. */
-export function decorationsAt(source: Source, place: Place): Decoration[] {
+export function decorationsAt(source: Source, place: Place) {
   return place
     .getDecorators()
     .toReversed()
     .flatMap((decorator) => {
       const nodes = nodesIn(source, decorator.getExpression());
       const isSure = !nodes.some((node) => isBranch(node));
+      /** Whether it sets the metadata of throttler without a decorator of throttler. */
       const setsMetadata = nodes.some((node) => isMetadataKey(node));
       const calls = nodes.filter((node) => Node.isCallExpression(node));
       return calls.map((call) => ({ call, isSure, setsMetadata }));
@@ -139,10 +135,7 @@ export function lineageOf(type: Class): Class[] {
 }
 
 /** A guard and its subclasses: the names of those that a node names, and of those that limit every route. */
-export interface Guards {
-  readonly namesIn: (node: Node) => string[];
-  readonly global: readonly string[];
-}
+export type Guards = ReturnType<typeof guardsOf>;
 
 /** The classes of a file that extend a guard, also through others. */
 export function subclassesIn(source: Source, guard: string): Class[] {
@@ -155,7 +148,7 @@ export function subclassesIn(source: Source, guard: string): Class[] {
 }
 
 /** Finds the uses of a guard: `APP_GUARD` and `useGlobalGuards` limit every route. */
-export function guardsOf(sources: readonly Source[], guard: string): Guards {
+export function guardsOf(sources: readonly Source[], guard: string) {
   const names = new Set<string | undefined>();
   for (const source of sources) {
     names.add(source.localName(guard) ?? source.localName(guard, PACKAGE) ?? guard);

@@ -35,17 +35,6 @@ export function testDecision(fields: Partial<Decision> = {}): Decision {
   return { ...result, source, decisions: decisions ?? [result] };
 }
 
-/** What a response, a decision or an exception reports about a denial. */
-interface Denial {
-  /** What it is in a message, such as `status 200`. */
-  readonly shown: string;
-  readonly isDenied: boolean;
-  /** Names of the rules that denied; `undefined` if the body does not list them. */
-  readonly rules: readonly string[] | undefined;
-  /** Milliseconds, `null` if waiting does not help or is not reported. */
-  readonly retryAfterMs: number | null;
-}
-
 /** A response of fetch, supertest, axios or Fastify's `inject`. */
 interface AnyResponse {
   readonly status?: unknown;
@@ -59,8 +48,13 @@ interface AnyResponse {
 const ALLOWED =
   'a response of fetch, supertest, axios or inject(), a Decision, or a RateLimitExceededException';
 
-/** @throws TypeError if the value is neither a response nor a decision */
-async function denialIn(received: unknown): Promise<Denial> {
+/**
+ * Returns what a response, a decision or an exception reports about a denial: the name of the value in messages, the rules
+ * that denied if it lists them, and the wait, `null` if that does not help or is not reported.
+ *
+ * @throws TypeError if the value is neither a response nor a decision
+ */
+async function denialIn(received: unknown) {
   const value = Object(received) as AnyResponse & { readonly decision?: unknown };
   const decision = [value, value.decision].find(isDecision);
   if (decision) return ofDecision(decision);
@@ -82,7 +76,7 @@ function isDecision(value: unknown): value is Decision {
   return typeof allowed === 'boolean' && Array.isArray(decisions);
 }
 
-function ofDecision({ allowed, decisions, retryAfterMs }: Decision): Denial {
+function ofDecision({ allowed, decisions, retryAfterMs }: Decision) {
   const denying = decisions.filter((each) => !each.allowed && !each.shadow);
   return {
     shown: allowed ? 'a decision that allowed' : 'a decision that denied',
@@ -153,7 +147,7 @@ export const rateLimitMatchers = {
 };
 
 function differencesOf(
-  { shown, isDenied, rules, retryAfterMs }: Denial,
+  { shown, isDenied, rules, retryAfterMs }: Awaited<ReturnType<typeof denialIn>>,
   { rule, retryAfter }: ExpectedDenial,
 ) {
   if (!isDenied) return [`got ${shown}`];

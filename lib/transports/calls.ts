@@ -55,18 +55,11 @@ interface Metadata {
   set(name: string, value: string | Buffer): void;
 }
 
-/** An error from which gRPC makes the status of a call. */
-interface GrpcError {
-  readonly code: number;
-  readonly details: string;
-  readonly metadata: Metadata;
-}
-
 /**
  * Returns the error of a denied call of gRPC: the status RESOURCE_EXHAUSTED, or UNAVAILABLE if the limits could not be
  * checked, with `retry-after` (seconds) and `problem-details-bin` (JSON) in its metadata. `undefined` for other transports.
  */
-export function grpcError(exception: Denial, host: ArgumentsHost): GrpcError | undefined {
+export function grpcError(exception: Denial, host: ArgumentsHost) {
   const request = metadataOf(host);
   if (!request) return undefined;
   const metadata = new (request.constructor as new () => Metadata)();

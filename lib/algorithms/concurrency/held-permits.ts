@@ -8,18 +8,6 @@ export interface Supply {
   readonly lease: number;
 }
 
-/** How many requests of the queue can get free permits now. */
-interface Reach {
-  /** Whether there are enough for every request up to the given one, or for the whole queue. */
-  readonly isReached: boolean;
-  /** Permits left after these requests. */
-  readonly left: number;
-  /** Number of waiting requests that can get their permits. */
-  readonly reached: number;
-  /** When the lease of the first request without permits ends. */
-  readonly blockedUntil: number;
-}
-
 /**
  * The holders of permits, and the requests that wait for permits. A change returns a new view of one shared table, so
  * that nothing is copied. If the view before it is used again, the change is undone. Older views cannot be used.
@@ -122,7 +110,7 @@ export class HeldPermits {
   }
 
   /** Counts the requests from the head of the queue that can get free permits, up to the request with a name. */
-  reach(now: number, free: number, name: string): Reach {
+  reach(now: number, free: number, name: string) {
     let [left, reached] = [free, 0];
     for (const { name: each, permits, endsAt } of this.current().places) {
       if (each === name) break;

@@ -29,13 +29,6 @@ type SlidingWindowCellsParameter = 'limit' | 'window' | 'cells';
 
 type Parameters = Numbers<'window' | 'cells'>;
 
-/** The current cells: the number of the newest, and the permits of each by age (0 is the newest). */
-interface Cells {
-  readonly written: number;
-  readonly cell: number;
-  readonly counts: number[];
-}
-
 const DEFAULT_CELLS = 10;
 
 /** Number of counts that take as much memory as a key. */
@@ -113,8 +106,8 @@ export const slidingWindowCells: AlgorithmDefinition<
   sizeOf: ({ counts }) => 1 + Math.floor(counts.length / COUNTS_PER_SIZE),
 };
 
-/** Returns the current cells of a key. */
-function read(state: SlidingWindowCellsState | undefined, now: number, { window, cells }: Parameters): Cells {
+/** Returns the current cells of a key: the number of the newest, and the permits of each by age (0 is the newest). */
+function read(state: SlidingWindowCellsState | undefined, now: number, { window, cells }: Parameters) {
   const cell = cellAt(now, window, cells);
   const counts = new Array<number>(cells + 1).fill(0);
   if (!state) return { written: now, cell, counts };
@@ -134,7 +127,7 @@ function read(state: SlidingWindowCellsState | undefined, now: number, { window,
 }
 
 /** Returns the number of permits that count, and the time until none of them do. */
-function sum({ cell, counts }: Cells, now: number, { window, cells }: Parameters) {
+function sum({ cell, counts }: ReturnType<typeof read>, now: number, { window, cells }: Parameters) {
   let used = 0;
   for (let age = cells; age >= 0; age--) used += counts[age]!;
   const newest = counts.findIndex((count) => count > 0);

@@ -27,18 +27,8 @@ export interface WarmUpState {
   readonly written: number;
 }
 
-/** The state at the current time. */
-interface Current {
-  /** Since the epoch. */
-  readonly nextFree: Span;
-  readonly stored: number;
-  /** Time until the next request may proceed. */
-  readonly busy: number;
-  /** The instant that the next state is written at. */
-  readonly written: number;
-}
-
-function read(state: WarmUpState | undefined, now: number, limit: number, warmUp: number): Current {
+/** Returns the state at the current time: `busy` is the time until the next request may proceed. */
+function read(state: WarmUpState | undefined, now: number, limit: number, warmUp: number) {
   const fresh = { nextFree: { whole: now, part: 0 }, stored: warmUp, busy: 0, written: now };
   if (!state) return fresh;
   const by = setBack(state.written, now);
@@ -69,7 +59,7 @@ function surchargeOf(stored: number, spent: number, warmUp: number): number {
 /** Returns the state, which expires when it is as cold as a fresh key. */
 function write(
   now: number,
-  { nextFree, stored, written }: Omit<Current, 'busy'>,
+  { nextFree, stored, written }: Omit<ReturnType<typeof read>, 'busy'>,
   { limit, warmUp }: Numbers<WarmUpParameter>,
 ): Next<WarmUpState> {
   const busy = roundUp(nextFree) - now;

@@ -19,38 +19,11 @@ export interface AddedMinute {
   readonly mostRules: number;
 }
 
-/** A process that writes ids of denials, or did. */
-export interface Writer {
-  /** The name of the process in its heartbeats. */
-  readonly id: string;
-  /** The key of its ids, in hex. */
-  readonly key: string;
-  /** When it published the last time, in milliseconds since the epoch by its clock. */
-  readonly seenAt: number;
-}
-
 /** How long questions and answers are kept. */
 const ANSWERED_MS = 5000;
 
-/** The record of a process. */
-export interface ProcessRecord {
-  readonly text: string;
-  /** Milliseconds until it expires. */
-  readonly leftMs: number;
-}
-
 /** A text of a list, after the instant at which it ends, in milliseconds since the epoch. */
 export type Listed = readonly [end: number, text: string];
-
-/** What all processes have published. */
-export interface Records {
-  /** A random text that all processes share. */
-  readonly secret: string;
-  /** The records of processes: of those that are alive, and of those that ended lately. */
-  readonly records: readonly ProcessRecord[];
-  /** The minutes that processes have added, as JSON, in the order of the request; `null` if Redis has none. */
-  readonly minutes: readonly (string | null)[];
-}
 
 /** Maximum number of processes whose ids can be recognised, and for how long after the last has ended, in milliseconds. */
 const MOST_WRITERS = 1000;
@@ -106,8 +79,14 @@ export class ProcessRecords {
     return questionIn(text);
   }
 
-  /** Reads the records of all processes, and minutes in minutes since the epoch, at least one. */
-  async read(minutes: readonly number[]): Promise<Records> {
+  /**
+   * Reads what all processes have published: a random text that they share (`secret`), the records of those that are alive
+   * and of those that ended lately, each with the milliseconds until it expires, and minutes that they have added, as JSON,
+   * `null` if Redis has none.
+   *
+   * @param minutes at least one, in minutes since the epoch
+   */
+  async read(minutes: readonly number[]) {
     const [, secret, heartbeats] = await this.control.call((redis) =>
       Promise.all([
         redis.set(this.keyOf('secret'), randomBytes(32).toString('hex'), 'NX'),
@@ -152,8 +131,12 @@ export class ProcessRecords {
     return texts.filter((text) => text !== null);
   }
 
-  /** Returns the processes that write ids of denials, and those that did: those that have published last, the latest first. */
-  async writers(most = MOST_WRITERS): Promise<readonly Writer[]> {
+  /**
+   * Returns the processes that write ids of denials, and those that did: those that have published last, the latest first,
+   * with their names in heartbeats, the keys of their ids in hex, and when they published the last time, in milliseconds
+   * since the epoch by their clocks.
+   */
+  async writers(most = MOST_WRITERS) {
     const found = await this.control.call((redis) =>
       redis.zrange(this.keyOf('writers'), '0', String(most - 1), 'REV', 'WITHSCORES'),
     );

@@ -28,7 +28,6 @@ import {
   readRecord,
   recordText,
   rulesOf,
-  type VersionParts,
 } from './stored-rule.js';
 import writeRule from './write-rule.lua.js';
 
@@ -79,7 +78,7 @@ export class RedisRuleSource implements RuleSource {
   /** How many applications follow the changes. */
   private followers = 0;
   /** The rules of the last version that was not lost. */
-  private inForce: VersionParts | undefined;
+  private inForce: ReturnType<typeof keptParts> | undefined;
   private loss: RuleLoss | undefined;
   private keptAt = -Infinity;
 

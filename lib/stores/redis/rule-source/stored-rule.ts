@@ -103,15 +103,10 @@ export const LOSSES: Readonly<Record<string, string>> = {
   changed: 'the live rules in Redis are not those that were written with their version',
 };
 
-/** A version, and the fields and values of its rules in turn. */
-export interface VersionParts {
-  readonly version: string;
-  readonly parts: readonly string[];
-}
-
 export const CONFIRM = 'confirm it with rules.restore() or rules.accept() before other changes';
 
-export function keptParts(text: string): VersionParts {
+/** Returns a version, and the fields and values of its rules in turn. */
+export function keptParts(text: string) {
   const [version = '', json = '[]'] = text.split('\n');
   return { version, parts: JSON.parse(json) as string[] };
 }

@@ -4,13 +4,6 @@ import { Call, type CallClock } from './call.js';
 import type { CurrentClient } from '../link/current-client.js';
 import { failureIn } from './reply.js';
 
-/** What a server has replied to a heartbeat. Times are in microseconds since the epoch. */
-interface Beat {
-  readonly alive: number;
-  readonly now: number;
-  readonly applications: readonly string[];
-}
-
 /**
  * How long the server keeps an expired heartbeat, in microseconds. If the heartbeat of a process is missing sooner, the server
  * has lost data.
@@ -38,7 +31,7 @@ export class Heartbeats {
   }
 
   /** @throws StoreFault if the server of the key fails; another server that fails is ignored */
-  async send(heartbeat: Heartbeat): Promise<Beat> {
+  async send(heartbeat: Heartbeat) {
     const { key } = heartbeat;
     const others = this.keysOfOthers(key).map((other) => this.sendTo({ ...heartbeat, key: other }));
     const [beat] = await Promise.all([
@@ -56,7 +49,8 @@ export class Heartbeats {
     return this.current.firstByServer(keyOf, String).filter((each) => each !== key);
   }
 
-  private async sendTo({ key, instance, application, duration }: Heartbeat): Promise<Beat> {
+  /** Returns what a server has replied. Times are in microseconds since the epoch. */
+  private async sendTo({ key, instance, application, duration }: Heartbeat) {
     const call = new Call(this.now?.(), 'heartbeat');
     call.addKey(key);
     const process = application === undefined ? instance : `${instance} ${application}`;

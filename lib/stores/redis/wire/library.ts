@@ -11,13 +11,7 @@ const PREFIX = 'nestjs_redis_rate_limit_';
 const LIMITER_LIBRARY = new RegExp(`^${PREFIX}[0-9a-f]{12}$`);
 
 /** A library of Redis functions with all algorithms and functions of the limiter, named by a hash of its text. */
-export interface Library {
-  readonly name: string;
-  /** The argument of FUNCTION LOAD. */
-  readonly text: string;
-  /** The name of each Redis function; that for a server that is out of memory ends with `WHEN_FULL`. */
-  readonly functions: Readonly<Record<ScriptName, string>>;
-}
+export type Library = ReturnType<typeof assembleLibrary>;
 
 export const WHEN_FULL = '_full';
 
@@ -33,12 +27,18 @@ function idleFunctionOf(name: string): string {
   return `${name}_idle`;
 }
 
-function assembleLibrary(): Library {
+function assembleLibrary() {
   const body = assemble(EVERY_MAIN, everyAlgorithm);
   const hash = createHash('sha256').update(textOf(PREFIX, body)).digest('hex');
   const name = `${PREFIX}${hash.slice(0, 12)}`;
   const functions = EVERY_MAIN.map((main) => [main, `${name}_${main}`] as const);
-  return { name, text: textOf(name, body), functions: Object.fromEntries(functions) as Library['functions'] };
+  return {
+    name,
+    /** The argument of FUNCTION LOAD. */
+    text: textOf(name, body),
+    /** The name of each Redis function; that for a server that is out of memory ends with `WHEN_FULL`. */
+    functions: Object.fromEntries(functions) as Readonly<Record<ScriptName, string>>,
+  };
 }
 
 function textOf(name: string, body: string): string {

@@ -44,13 +44,6 @@ export function reportBits({ levels, crossed }: Alerts, bits: number, remaining:
   for (const index of levels.keys()) if (bits & (1 << index)) crossed(index, remaining);
 }
 
-/** The further values of hits, by the position of the hit. */
-interface Further {
-  readonly parts: ReadonlyMap<number, SharePart>;
-  readonly next: ReadonlyMap<number, number>;
-  readonly crossed: ReadonlyMap<number, number>;
-}
-
 /** A request, as far as its results depend on it. */
 interface ReadRequest {
   readonly hits: readonly Pick<Hit, 'algorithm' | 'alerts'>[];
@@ -86,7 +79,7 @@ function unpacked(reply: Buffer): number[] {
  */
 export class ReplyReader {
   private at = 1;
-  private further: Further | undefined;
+  private further: ReturnType<typeof this.readFurther> | undefined;
   private readonly values: readonly (number | Buffer)[];
 
   /** @param requests all requests of the call */
@@ -125,7 +118,8 @@ export class ReplyReader {
     return { ...result, ...(part && { part }), ...(nextAfter !== undefined && { nextAfter }) };
   }
 
-  private readFurther(): Further {
+  /** Returns the further values of hits, by the position of the hit. */
+  private readFurther() {
     const values = this.values as readonly number[];
     const further = {
       parts: new Map<number, SharePart>(),
