@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import addListed from './add-listed.lua.js';
 import addMinute from './add-minute.lua.js';
 import type { Control } from './control.js';
 
@@ -179,13 +180,8 @@ export class ProcessRecords {
    * with its last text.
    */
   async addListed(name: string, added: readonly Listed[], most: number): Promise<void> {
-    const key = this.keyOf('list', name);
-    const ended = await this.control.call((redis) => redis.zrange(key, '-inf', `(${Date.now()}`, 'BYSCORE'));
-    if (ended.length > 0) await this.removeListed(name, ended);
-    await this.control.call((redis) =>
-      Promise.all([redis.zadd(key, ...added.flat()), redis.zremrangebyrank(key, 0, -(most + 1))]),
-    );
-    await this.expire(key);
+    const args = [Date.now(), most, ...added.flat()];
+    await this.control.run(addListed, [this.keyOf('list', name)], args);
   }
 
   /** Returns the texts of a list that end at or after an instant, the first to end first. */
@@ -199,14 +195,6 @@ export class ProcessRecords {
 
   async removeListed(name: string, texts: readonly string[]): Promise<void> {
     await this.control.call((redis) => redis.zrem(this.keyOf('list', name), ...texts));
-  }
-
-  /** Lets a list expire with its last text, also if other processes add texts meanwhile. */
-  private async expire(key: string, set = 0): Promise<void> {
-    const [, end] = await this.control.call((redis) => redis.zrange(key, '0', '0', 'REV', 'WITHSCORES'));
-    if (end === undefined || Number(end) <= set) return;
-    await this.control.call((redis) => redis.pexpire(key, Math.max(1, Math.ceil(Number(end) - Date.now()))));
-    await this.expire(key, Number(end));
   }
 
   /** Adds the last minute of this process, keeps its record as long as the page shows its seconds, and ends the access. */
