@@ -143,27 +143,17 @@ export class ProgramOperations {
     if (microseconds === undefined)
       rejectValue('duration', duration, DURATION_ALLOWED, durationFix(duration));
     const counters = this.blockable('block', rule, subject);
-    await this.blockHits(counters, microseconds);
+    await blockHits(this.engine, counters, microseconds);
     this.engine.events.blocked(counters, microseconds / 1000, author);
   }
 
   async unblock(rule: AnyRule, subject: SubjectValue): Promise<boolean> {
-    return this.blockHits(this.blockable('unblock', rule, subject), 0);
-  }
-
-  /** Blocks the subjects of hits, or ends their blocks if the duration is 0. Returns whether one was blocked before. */
-  async blockHits(hits: readonly RuleHit[], microseconds: number): Promise<boolean> {
-    const { store } = this.engine;
-    const block = () => Promise.all(hits.map((each) => store.block(each, microseconds)));
-    return (await confirmed(microseconds === 0 ? 'unblock' : 'block', block)).includes(true);
+    return blockHits(this.engine, this.blockable('unblock', rule, subject), 0);
   }
 
   async reset(rules: Rules<AnyRule>, subject: SubjectValue, window?: Duration): Promise<boolean> {
-    return this.resetHits(this.resolver.hits('reset', rules, subject, undefined, this.plain, window));
-  }
-
-  async resetHits(hits: readonly RuleHit[]): Promise<boolean> {
-    return (await confirmed('reset', () => this.engine.store.reset(hits))).includes(true);
+    const hits = this.resolver.hits('reset', rules, subject, undefined, this.plain, window);
+    return resetHits(this.engine, hits);
   }
 
   /** Returns what a subject has left under rules by name. If all are meant, those that do not fit the subject are left out. */
@@ -225,6 +215,21 @@ function plainResolver(): Resolver {
       warned.add(code);
     },
   };
+}
+
+/** Blocks the subjects of hits, or ends their blocks if the duration is 0. Returns whether one was blocked before. */
+export async function blockHits(
+  { store }: Engine,
+  hits: readonly RuleHit[],
+  microseconds: number,
+): Promise<boolean> {
+  const block = () => Promise.all(hits.map((each) => store.block(each, microseconds)));
+  return (await confirmed(microseconds === 0 ? 'unblock' : 'block', block)).includes(true);
+}
+
+/** Deletes the counters and blocks of hits. Returns whether there were any. */
+export async function resetHits({ store }: Engine, hits: readonly RuleHit[]): Promise<boolean> {
+  return (await confirmed('reset', () => store.reset(hits))).includes(true);
 }
 
 /**

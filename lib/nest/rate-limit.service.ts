@@ -14,7 +14,6 @@ import type { Resolver } from '../limiter/program-operations.js';
 import { RateLimiter } from '../limiter/rate-limiter.js';
 import type { Reservation } from '../limiter/reservation.js';
 import type { LiveRules } from './live-rules.js';
-import type { RuleHit } from '../rules/compiled-rule.js';
 import type { AnyRule, BlockingRule, ConcurrencyRule, Rule } from '../rules/rule.js';
 import type { EventSubject, SubjectValue } from '../rules/subject.js';
 import type { Explanation } from './explanation.js';
@@ -158,15 +157,5 @@ export class RateLimitService extends RateLimiter {
   ): Promise<boolean> {
     const { window } = readOptions('reset', options, { window: durationOption });
     return this.run(rules, (operations) => operations.reset(rules as Rules<AnyRule>, subject, window));
-  }
-
-  /** @internal Deletes counters and blocks, as `reset`. */
-  resetHits(hits: readonly RuleHit[]): Promise<boolean> {
-    return this.run([], (operations) => operations.resetHits(hits));
-  }
-
-  /** @internal Blocks the subjects of hits, as `block`; 0 ends their blocks, as `unblock`. */
-  blockHits(hits: readonly RuleHit[], microseconds: number): Promise<boolean> {
-    return this.run([], (operations) => operations.blockHits(hits, microseconds));
   }
 }

@@ -4,8 +4,8 @@ import { allowListOf } from '../../http/client-ip.js';
 import { userSubject, type HttpRequest } from '../../http/subject.js';
 
 /** A request of Express or Fastify. */
-export interface DashboardRequest {
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+export interface DashboardRequest extends HttpRequest {
+  readonly headers: NonNullable<HttpRequest['headers']>;
   /** The host as the framework determines it with the proxies that it trusts. */
   readonly host?: string | undefined;
   readonly url: string;
@@ -13,17 +13,8 @@ export interface DashboardRequest {
   readonly originalUrl?: string;
   readonly query?: Readonly<Record<string, unknown>>;
   readonly body?: unknown;
-  readonly user?: unknown;
   /** Of Fastify: the request of Node.js. */
-  readonly raw?: { readonly socket: Peer };
-  readonly socket?: Peer;
-}
-
-interface Peer {
-  /** Absent for a Unix socket. */
-  readonly remoteAddress?: string | undefined;
-  /** A closed connection has no address either. */
-  readonly destroyed?: boolean;
+  readonly raw?: Pick<HttpRequest, 'socket'>;
 }
 
 /** The header of requests that change something. A page of another origin cannot send it without CORS. */
@@ -58,7 +49,7 @@ export function checkHost(request: DashboardRequest): void {
  * @throws ForbiddenException
  */
 export function checkPeer({ raw, socket = raw?.socket }: DashboardRequest): void {
-  const address = socket?.remoteAddress;
+  const address = socket?.remoteAddress; // Absent for a Unix socket; a closed connection has none either.
   const isLocal = address === undefined ? !socket?.destroyed : isLoopback({ ip: address });
   if (isLocal) return;
   throw new ForbiddenException(

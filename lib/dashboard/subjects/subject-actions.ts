@@ -3,6 +3,7 @@ import { isFields } from '../../contracts/fields.js';
 import { escaped } from '../../contracts/shown.js';
 import { parseDuration, type Duration } from '../../contracts/duration.js';
 import type { OptionCheck } from '../../contracts/options.js';
+import { blockHits, resetHits } from '../../limiter/program-operations.js';
 import type { LiveRuleFields } from '../../live/change-options.js';
 import { type Subject, subjectForPrograms, subjectFromSource } from '../../rules/subject.js';
 import { eachOnce, everyHit, isPlain } from '../../nest/programs/program-rules.js';
@@ -72,7 +73,7 @@ export class SubjectActions {
   async reset({ rule, subject: id, by }: Given): Promise<{ readonly reset: boolean }> {
     const { subject, rules } = await this.find(rule, id);
     const hits = eachOnce(rules.flatMap((rule) => everyHit(rule, subject)));
-    const hadState = await this.limits.resetHits(hits);
+    const hadState = await resetHits(this.limits.engine, hits);
     await this.blocks.remove({ rule, subject: subjectText(subject) });
     return { reset: (await this.unexcept(rule, subject, by)) || hadState };
   }
@@ -90,7 +91,7 @@ export class SubjectActions {
     const hits = hitsOf(rules, subject).filter(({ block }) => block);
     if (hits.length > 0) {
       const block = { rule, subject: subjectText(subject), by, ...(reason !== undefined && { reason }) };
-      await this.limits.blockHits(hits, microseconds);
+      await blockHits(this.limits.engine, hits, microseconds);
       await this.blocks.note(block, microseconds / 1000);
       return;
     }
@@ -116,7 +117,7 @@ export class SubjectActions {
     const { subject, rules } = await this.find(rule, given.subject);
     const block = { rule, subject: subjectText(subject) };
     const hits = hitsOf(rules, subject).filter(({ block }) => block);
-    await this.limits.blockHits(hits, 0);
+    await blockHits(this.limits.engine, hits, 0);
     const note = (await this.blocks.read()).find((each) => blockKey(each) === blockKey(block));
     if (note && note.by === undefined) await this.reset(given);
     else await this.blocks.remove(block);

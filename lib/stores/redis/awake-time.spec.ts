@@ -6,7 +6,7 @@ import { compileRule } from '../../rules/compile-rule.js';
 import { Keys } from '../../rules/keys.js';
 import { AwakeTime } from './link/deadline.js';
 import { repeatMoving } from './breaker/moving-slot.js';
-import { Split } from './wire/batches.js';
+import { decideParts } from './wire/batches.js';
 import type { Call } from './wire/call.js';
 
 beforeEach(() => void jest.useFakeTimers());
@@ -78,7 +78,7 @@ it('leaves the charge in another slot nearly the whole deadline to be refunded a
     },
   };
   const parts = hits.map((hit) => [hit]);
-  const results = await new Split(batches, store).decide(hits, parts, {});
+  const results = await decideParts(batches, store, hits, parts, {});
   expect(results.map(({ allowed }) => allowed)).toEqual([true, false]);
   expect(within).toEqual([994, 994]);
 });

@@ -13,7 +13,7 @@ import type {
 } from '../../contracts/base-store.js';
 import { Adjuster } from './wire/adjuster.js';
 import { ChangeFeed, changesOf } from './link/change-feed.js';
-import { Batches, Split } from './wire/batches.js';
+import { Batches, decideParts } from './wire/batches.js';
 import { forEachPart } from './wire/bounded-calls.js';
 import { Call, resetKey, type CallClock } from './wire/call.js';
 import { CallQueue, TimedCalls } from './breaker/call-queue.js';
@@ -55,7 +55,6 @@ export class RedisStore implements BaseStore, SharedStore {
   private readonly breaker: CircuitBreaker;
   private readonly adjuster: Adjuster;
   private readonly batches: Batches;
-  private readonly split: Split;
   private readonly heartbeats: Heartbeats;
   private readonly oldLibraries: OldLibraries;
   private readonly feed: ChangeFeed;
@@ -88,7 +87,6 @@ export class RedisStore implements BaseStore, SharedStore {
     this.feed = new ChangeFeed(current, { ...bounds, socketTimeout });
     this.adjuster = new Adjuster(this.breaker, current, this.feed, this.now, this.clock);
     this.batches = new Batches(this.breaker, this.adjuster, current, this.now);
-    this.split = new Split(this.batches, this);
     this.heartbeats = new Heartbeats(this.batches, current, this.now);
     this.oldLibraries = new OldLibraries(current, lua, this.stopwatch);
     this.breaker.watch(({ error }) => {
@@ -114,7 +112,7 @@ export class RedisStore implements BaseStore, SharedStore {
 
   decide(hits: readonly Hit[], options: DecideOptions): Promise<readonly HitResult[]> {
     const parts = this.current.cluster?.partition(hits);
-    return parts ? this.split.decide(hits, parts, options) : this.batches.decide(hits, options);
+    return parts ? decideParts(this.batches, this, hits, parts, options) : this.batches.decide(hits, options);
   }
 
   adjust(

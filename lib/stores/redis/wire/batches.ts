@@ -188,44 +188,38 @@ function keysOf(hits: readonly Hit[], { prefetch }: DecideOptions): number {
 /**
  * Decides hits whose keys are in several slots of a Cluster, with one call per slot in parallel. If one denies, the
  * charges of the others are refunded. docs/adr/0013-across-slots.md describes what other clients can see meanwhile.
+ *
+ * @param next decides the hits of one slot
+ * @param store refunds the charges of the others, and decides them again
+ * @returns the results; those of a slot that could not decide are `unavailable`
  */
-export class Split {
-  /**
-   * @param next decides the hits of one slot
-   * @param store refunds the charges of the others, and decides them again
-   */
-  constructor(
-    private readonly next: Pick<Batches, 'decide'>,
-    private readonly store: Pick<BaseStore & SharedStore, 'decide' | 'adjust' | 'timeout' | 'awake'>,
-  ) {}
-
-  /** @returns the results; those of a slot that could not decide are `unavailable` */
-  async decide(
-    hits: readonly Hit[],
-    parts: readonly (readonly Hit[])[],
-    options: DecideOptions,
-  ): Promise<readonly HitResult[]> {
-    const { timeout, awake } = this.store;
-    const startedAt = awake();
-    const settled = await Promise.allSettled(parts.map((part) => this.next.decide(part, options)));
-    const results = new Map<Hit, HitResult>();
-    const charged = new Set<Hit>();
-    for (const [nth, part] of parts.entries()) {
-      const outcome = settled[nth]!;
-      const ofPart = outcome.status === 'fulfilled' ? outcome.value : undefined;
-      const isCharged = ofPart !== undefined && !isDenied(part, ofPart);
-      for (const [index, hit] of part.entries()) {
-        results.set(hit, ofPart?.[index] ?? unavailable((outcome as PromiseRejectedResult).reason));
-        if (isCharged) charged.add(hit);
-      }
+export async function decideParts(
+  next: Pick<Batches, 'decide'>,
+  store: Pick<BaseStore & SharedStore, 'decide' | 'adjust' | 'timeout' | 'awake'>,
+  hits: readonly Hit[],
+  parts: readonly (readonly Hit[])[],
+  options: DecideOptions,
+): Promise<readonly HitResult[]> {
+  const { timeout, awake } = store;
+  const startedAt = awake();
+  const settled = await Promise.allSettled(parts.map((part) => next.decide(part, options)));
+  const results = new Map<Hit, HitResult>();
+  const charged = new Set<Hit>();
+  for (const [nth, part] of parts.entries()) {
+    const outcome = settled[nth]!;
+    const ofPart = outcome.status === 'fulfilled' ? outcome.value : undefined;
+    const isCharged = ofPart !== undefined && !isDenied(part, ofPart);
+    for (const [index, hit] of part.entries()) {
+      results.set(hit, ofPart?.[index] ?? unavailable((outcome as PromiseRejectedResult).reason));
+      if (isCharged) charged.add(hit);
     }
-    const inOrder = hits.map((hit) => results.get(hit)!);
-    const areDenied = hits.some((hit, index) => isDenial(inOrder[index]!) && !hit.shadow);
-    const { dryRun = false, peek = false } = options;
-    if ((dryRun && !peek) || !areDenied || charged.size === 0) return inOrder;
-    const within = Math.max(1, timeout - (awake() - startedAt));
-    return undo(this.store, hits, inOrder, (hit) => charged.has(hit), { within, peek });
   }
+  const inOrder = hits.map((hit) => results.get(hit)!);
+  const areDenied = hits.some((hit, index) => isDenial(inOrder[index]!) && !hit.shadow);
+  const { dryRun = false, peek = false } = options;
+  if ((dryRun && !peek) || !areDenied || charged.size === 0) return inOrder;
+  const within = Math.max(1, timeout - (awake() - startedAt));
+  return undo(store, hits, inOrder, (hit) => charged.has(hit), { within, peek });
 }
 
 function isDenial({ allowed, unavailable }: HitResult): boolean {
