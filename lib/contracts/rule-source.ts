@@ -101,7 +101,7 @@ export interface RuleChangeRecord extends Omit<RuleChange, 'fields'> {
  * };
  */
 export interface RuleSource {
-  /** Returns all changes. It is given up after one second. */
+  /** Returns all changes, at most 1,000 that have not ended. It is given up after one second. */
   load(): Promise<SourcedRules>;
   /**
    * Calls back when the rules may have changed or cannot be read. Calls may be repeated: `load` decides.
@@ -133,7 +133,7 @@ export interface RuleSource {
   close?(): Promise<void>;
 }
 
-/** Maximum number of changes that a source of this package holds: rules and exceptions together. */
+/** Maximum number of changes that a source holds: rules and exceptions together. */
 export const MOST_LIVE_RULES = 1000;
 
 /** Maximum number of records in the history of a source of this package. */

@@ -41,9 +41,6 @@ export function checkedRules(loaded: unknown): SourcedRules {
   if (!isFields(loaded) || !isVersion(loaded['version']) || !Array.isArray(loaded['entries'])) {
     throw new Error('`load` of the source returned no { version, entries: [{ rule, fields }] }');
   }
-  const { length } = loaded['entries'];
-  if (length > MOST_LIVE_RULES)
-    throw new Error(`\`load\` of the source returned ${length} entries; allowed: at most ${MOST_LIVE_RULES}`);
   const known = new Set<string>();
   const entries = (loaded['entries'] as unknown[]).map((entry) => {
     if (!isFields(entry) || typeof entry['rule'] !== 'string') {
@@ -61,6 +58,9 @@ export function checkedRules(loaded: unknown): SourcedRules {
     }
     return readable;
   });
+  const { length } = entries.filter(({ expiresInMs }) => !(expiresInMs! <= 0));
+  if (length > MOST_LIVE_RULES)
+    throw new Error(`\`load\` of the source returned ${length} entries; allowed: at most ${MOST_LIVE_RULES}`);
   return { ...(loaded as unknown as SourcedRules), entries };
 }
 
@@ -164,7 +164,6 @@ export class LiveFollower {
   private async load(): Promise<void> {
     if (this.isClosed) return;
     this.retry?.stop();
-    this.retry = undefined;
     this.isLoading = true;
     try {
       const loaded = checkedRules(await inTime(() => this.source.load(), LOAD_MS));
@@ -189,7 +188,8 @@ export class LiveFollower {
   }
 
   private readAfter(pauseMs: number): void {
-    this.retry ??= after(pauseMs, () => void this.read());
+    this.retry?.stop();
+    this.retry = after(pauseMs, () => void this.read());
   }
 
   private report({ loss, evicting }: SourcedRules): void {

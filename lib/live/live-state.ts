@@ -1,7 +1,7 @@
 import type { SourcedRules } from '../contracts/rule-source.js';
 import { after, type Timer } from '../contracts/timer.js';
 import { entryOf } from '../contracts/entry-of.js';
-import type { HeldRule, RuleChanges } from '../nest/rules/rule-changes.js';
+import { entriesOf, type HeldRule, type RuleChanges } from '../nest/rules/rule-changes.js';
 import type { RuleTable } from '../nest/rules/rule-table.js';
 import type { Warnings } from '../nest/warnings.js';
 
@@ -13,16 +13,22 @@ export const NO_CHANGES: RuleChanges = { layer: undefined, exceptions: [] };
  * that fitted stays. Rules are compiled when they change, so that a request looks nothing up.
  */
 export class LiveState {
-  private held: readonly HeldRule[] = [];
+  /** The changes of the source that have not ended. */
+  held: readonly HeldRule[] = [];
   private expiry: Timer | undefined;
-  /** Why rules of the source do not fit, by rule. */
-  private readonly rejected = new Map<string, string>();
+  /** Why changes do not fit or cannot be read, by rule: what was found last, and what was reported. */
+  private readonly problems = new Map<string, Set<string>>();
+  private readonly reported = new Map<string, string>();
+  private isRefreshing = false;
 
   constructor(
     private readonly table: RuleTable,
     private readonly warnings: Warnings,
   ) {
-    table.reject = (rule, problems) => this.reject(rule, problems);
+    table.reject = (rule, problems) => {
+      this.reject(rule, problems);
+      if (!this.isRefreshing) this.report();
+    };
   }
 
   /** Puts the rules of a source in force, except those that do not fit. */
@@ -39,72 +45,98 @@ export class LiveState {
   /** Lifts what has ended, and takes over the rest. */
   private refresh(): void {
     const now = performance.now();
+    this.isRefreshing = true;
+    this.problems.clear();
     this.held = this.held.filter(({ until }) => until > now);
     const next = new Map<string, RuleChanges>();
-    const byRule = changesByRule(this.held);
-    for (const [rule, stored] of byRule) {
+    for (const [rule, stored] of changesByRule(this.held)) {
       const accepted = this.accepted(rule, stored, now);
-      if (accepted.layer ?? accepted.exceptions[0]) next.set(rule, accepted);
+      if (entriesOf(accepted).length > 0) next.set(rule, accepted);
     }
-    for (const rule of this.rejected.keys()) if (!byRule.has(rule)) this.withdraw(rule);
     this.table.change(next);
+    this.isRefreshing = false;
+    this.report();
     this.expiry?.stop();
-    let until = Infinity;
-    for (const each of [...this.held, ...[...next.values()].flatMap(entriesOf)])
-      until = Math.min(until, each.until);
+    const entries = [...this.held, ...[...next.values()].flatMap(entriesOf)];
+    const until = Math.min(...entries.map((entry) => entry.until).filter((end) => end > now));
     if (until < Infinity) this.expiry = after(until - now, () => this.refresh());
   }
 
   /**
    * Returns the changes of a rule that apply from now on. Instead of each that does not fit, or that the source cannot read, the
-   * last one that did stays until its end.
+   * last one that applied stays until its end, if it fits.
    */
   private accepted(rule: string, stored: RuleChanges, now: number): RuleChanges {
     const known = this.table.changes.get(rule) ?? NO_CHANGES;
     const last = new Map(entriesOf(known).map((each) => [nameOf(each), each]));
-    const isInForce = (entry: HeldRule): boolean => textOf(entry) === textOf(last.get(nameOf(entry)));
-    const lastOf = (entry: HeldRule): readonly HeldRule[] =>
-      [last.get(nameOf(entry)) ?? []].flat().filter(({ until }) => until > now);
-    const problems = new Set<string>();
-    const fits = (changes: RuleChanges): boolean => {
-      const unread = entriesOf(changes).flatMap(({ unreadable }) => unreadable ?? []);
-      const found = unread.length > 0 ? unread : this.table.problemsOf(rule, changes);
-      for (const each of found) problems.add(each);
-      return found.length === 0;
+    const lastOf = (entry: HeldRule): HeldRule | undefined => last.get(nameOf(entry));
+    const isInForce = (entry: HeldRule): boolean => textOf(entry) === textOf(lastOf(entry));
+    const rejected = new Set<HeldRule>();
+    const reject = (misfits: Iterable<readonly [HeldRule, Iterable<string>]>): void => {
+      for (const [entry, problems] of misfits) {
+        rejected.add(entry);
+        this.reject(rule, problems);
+      }
     };
+    reject(entriesOf(stored).flatMap((each) => (each.unreadable ? [[each, [each.unreadable]]] : [])));
 
     let { layer } = stored;
-    if (layer && !isInForce(layer) && !fits({ layer, exceptions: [] })) [layer] = lastOf(layer);
+    if (layer && !rejected.has(layer) && !isInForce(layer))
+      reject(this.table.misfits(rule, { layer, exceptions: [] }));
+    if (layer && rejected.has(layer)) layer = [lastOf(layer)].find((each) => each && each.until > now);
+
     const isSame = textOf(layer) === textOf(known.layer);
-    const isChecked = (entry: HeldRule): boolean => isSame && isInForce(entry);
-    const fit = (exceptions: readonly HeldRule[]): boolean => fits({ layer, exceptions });
-    const rejected = misfits(
-      stored.exceptions.filter((each) => !isChecked(each)),
-      fit,
-    );
-    const exceptions = stored.exceptions.flatMap((each) =>
-      rejected.has(each) ? lastOf(each).filter((former) => isSame || fit([former])) : [each],
-    );
-    if (problems.size > 0) this.reject(rule, [...problems]);
-    else this.withdraw(rule);
-    const isUnchanged = exceptions.length === known.exceptions.length && exceptions.every(isChecked);
-    return isSame && isUnchanged ? known : { layer, exceptions };
+    const isTaken = (entry: HeldRule): boolean => !rejected.has(entry);
+    const misfits = (exceptions: readonly HeldRule[]) =>
+      exceptions.length > 0 ? this.table.misfits(rule, { layer, exceptions }) : NO_MISFITS;
+    reject(misfits(stored.exceptions.filter((each) => isTaken(each) && !(isSame && isInForce(each)))));
+    const former = stored.exceptions.flatMap((each) => (isTaken(each) ? [] : (lastOf(each) ?? [])));
+    const staying = former.filter(({ until }) => until > now);
+    const unfit = isSame ? NO_MISFITS : misfits(staying);
+    const exceptions = [...stored.exceptions.filter(isTaken), ...staying.filter((each) => !unfit.has(each))];
+    const changes = { layer, exceptions };
+    const isUnchanged = (entry: HeldRule): boolean => isInForce(entry) && endsAlike(entry, lastOf(entry)!);
+    const isKnown = entriesOf(changes).length === last.size && entriesOf(changes).every(isUnchanged);
+    return isKnown ? known : changes;
   }
 
-  /** Reports a rule of the source that does not fit: once, until the source holds another one. */
-  private reject(rule: string, problems: readonly string[]): void {
-    const reason = problems.join('; ');
-    if (this.rejected.get(rule) === reason) return;
-    this.withdraw(rule);
-    this.rejected.set(rule, reason);
-    const stays = 'The last valid live rule, or the rule in the code, stays in force in this process';
-    this.warnings.warn('RL_LIVE_RULE_REJECTED', `${reason}. ${stays}; correct the rule in the source.`, rule);
+  private reject(rule: string, problems: Iterable<string>): void {
+    const found = entryOf(this.problems, rule, () => new Set<string>());
+    for (const each of problems) found.add(each);
+  }
+
+  /** Reports the changes that do not fit: once, until the source holds others. */
+  private report(): void {
+    for (const rule of this.reported.keys()) if (!this.problems.has(rule)) this.withdraw(rule);
+    for (const [rule, problems] of this.problems) {
+      const named = [...problems].sort().slice(0, MOST_NAMED).join('; ');
+      const reason = problems.size > MOST_NAMED ? `${named}; and ${problems.size - MOST_NAMED} more` : named;
+      if (this.reported.get(rule) === reason) continue;
+      this.withdraw(rule);
+      this.reported.set(rule, reason);
+      const stays = 'Instead, the last valid change, or the rule in the code, stays in force in this process';
+      this.warnings.warn(
+        'RL_LIVE_RULE_REJECTED',
+        `${reason}. ${stays}; correct the rule in the source.`,
+        rule,
+      );
+    }
   }
 
   private withdraw(rule: string): void {
-    this.rejected.delete(rule);
+    this.reported.delete(rule);
     this.warnings.withdraw('RL_LIVE_RULE_REJECTED', rule);
   }
+}
+
+/** Maximum number of problems of a rule in one warning. */
+const MOST_NAMED = 10;
+
+const NO_MISFITS: ReturnType<RuleTable['misfits']> = new Map();
+
+/** Whether two changes end within a second of one another: the end of one change varies with the time that loading takes. */
+function endsAlike({ until }: HeldRule, other: HeldRule): boolean {
+  return until === other.until || Math.abs(until - other.until) < 1000;
 }
 
 /** The rule and the subject of a change. */
@@ -115,21 +147,6 @@ function nameOf({ rule, subject }: HeldRule): string {
 /** What distinguishes changes: everything but their time. */
 function textOf(change: HeldRule | undefined): string {
   return JSON.stringify({ ...change, until: undefined, expiresInMs: undefined });
-}
-
-function entriesOf({ layer, exceptions }: RuleChanges): readonly HeldRule[] {
-  return layer ? [layer, ...exceptions] : exceptions;
-}
-
-/** Returns the changes that do not fit. A check of many costs little more than one of a single change. */
-function misfits(
-  changes: readonly HeldRule[],
-  fit: (part: readonly HeldRule[]) => boolean,
-): ReadonlySet<HeldRule> {
-  if (changes.length === 0 || fit(changes)) return new Set();
-  if (changes.length === 1) return new Set(changes);
-  const half = changes.length >> 1;
-  return new Set([...misfits(changes.slice(0, half), fit), ...misfits(changes.slice(half), fit)]);
 }
 
 /** Returns the changes of each rule by its name. */

@@ -19,8 +19,13 @@ import {
 } from '../contracts/rule-source.js';
 import { RateLimitConflictError } from '../contracts/rate-limit-conflict.error.js';
 import { RateLimitStoreError } from '../limiter/rate-limit-store.error.js';
-import { SUBJECT_ALLOWED, subjectFromProgram, type SubjectValue } from '../rules/subject.js';
-import { exceptionKey } from '../nest/rules/rule-changes.js';
+import {
+  SUBJECT_ALLOWED,
+  subjectFromProgram,
+  subjectFromSource,
+  type SubjectValue,
+} from '../rules/subject.js';
+import { exceptionKey, textOfFields } from '../nest/rules/rule-changes.js';
 import { subjectOfProgram } from '../nest/programs/program-rules.js';
 import type { RuleTable } from '../nest/rules/rule-table.js';
 import type { Warnings } from '../nest/warnings.js';
@@ -41,6 +46,7 @@ const WITHIN_MS = { read: 1000, change: 5000 };
 
 /** The live rules of a module with a source. */
 export class SourceRules extends LiveRules {
+  private readonly state: LiveState;
   private readonly follower: LiveFollower;
 
   constructor(
@@ -49,7 +55,8 @@ export class SourceRules extends LiveRules {
     warnings: Warnings,
   ) {
     super(table);
-    this.follower = new LiveFollower(source, new LiveState(table, warnings), warnings);
+    this.state = new LiveState(table, warnings);
+    this.follower = new LiveFollower(source, this.state, warnings);
   }
 
   override start(): Promise<void> {
@@ -129,7 +136,7 @@ export class SourceRules extends LiveRules {
   }
 
   /**
-   * Returns a subject as the exception in force has it: 42 and '42' are one subject, and so are the forms of an address.
+   * Returns a subject as the source has it: 42 and '42' are one subject, and so are the forms of an address.
    *
    * @throws RateLimitConfigError if it is no subject: a digest with the right fields may be from a client
    */
@@ -137,11 +144,20 @@ export class SourceRules extends LiveRules {
     checkName(rule);
     if (subjectFromProgram(subject) === undefined)
       rejectValue(`subject of rule "${rule}"`, subject, SUBJECT_ALLOWED);
-    const inForce = this.table.rulesNamed(rule).map((each) => {
-      const counted = ifValid(() => subjectOfProgram(each, subject));
-      return counted === undefined ? undefined : each.current.exceptions?.get(exceptionKey(counted));
-    });
-    return inForce.find((each) => each !== undefined)?.subject ?? subject;
+    const ofRule = this.state.held.filter((each) => each.rule === rule && each.subject !== undefined);
+    const subjects = ofRule.map((each) => each.subject!);
+    if (subjects.some((each) => JSON.stringify(each) === JSON.stringify(subject))) return subject;
+    const rules = new Map(
+      this.table
+        .rulesNamed(rule)
+        .map((each) => [textOfFields([each.by, each.declared.fields.ipv6Prefix]), each]),
+    );
+    const keysOf = (given: SubjectValue) =>
+      Array.from(rules.values(), (each) => ifValid(() => exceptionKey(subjectOfProgram(each, given))));
+    const wanted = keysOf(subject);
+    const isSame = (each: ExceptedSubject): boolean =>
+      keysOf(subjectFromSource(each)).some((key, nth) => key !== undefined && key === wanted[nth]);
+    return subjects.find(isSame) ?? subject;
   }
 
   /** @throws RateLimitConfigError if the change does not fit its rule */

@@ -72,7 +72,8 @@ export class Source {
   mark(node: Node, why: string): void {
     this.leave(node, why);
     const parent = node.getParent();
-    const type = node.getParentIfKind(SyntaxKind.ClassDeclaration);
+    const type =
+      node.getParentIfKind(SyntaxKind.ClassDeclaration) ?? node.getParentIfKind(SyntaxKind.ClassExpression);
     if (Node.isExportSpecifier(parent)) {
       parent.replaceWithText(`${MARK} as ${parent.getAliasNode()?.getText() ?? parent.getName()}`);
     } else if (Node.isShorthandPropertyAssignment(parent)) {

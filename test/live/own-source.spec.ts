@@ -1,6 +1,7 @@
-import { afterEach, expect, it } from '@jest/globals';
+import { afterEach, expect, it, jest } from '@jest/globals';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { RuleSource, SourcedRule } from '../../lib/index.js';
+import { RuleTable } from '../../lib/nest/rules/rule-table.js';
 import { startRedisServer } from '../support/redis/redis-server.mjs';
 import { askServer } from '../support/redis/ask-server.js';
 import { until } from '../support/redis/until.mjs';
@@ -159,10 +160,77 @@ it('a process with a source that never answers starts and ends, also if it has n
 });
 
 it('more entries than a source may hold are reported, and the last ones stay in force', async () => {
-  const entries = Array.from({ length: 1001 }, (_, nth) => ({ rule: 'login', subject: `10.0.1.${nth}` }));
-  const app = await startLiveApp(ownSource(entries).source);
-  expect(await limitOf(app)).toBe(10);
-  expect(await app.codes()).toEqual(['RL_LIVE_RULES_UNREAD']);
+  const entries: object[] = [{ rule: 'login', fields: { limit: 3 } }];
+  const { source, announce, next } = ownSource(entries);
+  const app = await startLiveApp(source);
+  const others = (fields: object) =>
+    Array.from({ length: 1001 }, (_, nth) => ({
+      rule: 'login',
+      subject: `10.0.1.${nth % 250}x${nth}`,
+      ...fields,
+    }));
+  entries.splice(0, 1, ...others({ fields: 'deny' }));
+  next();
+  announce();
+  await until(async () => (await app.codes()).includes('RL_LIVE_RULES_UNREAD'), 'the warning');
+  expect(await limitOf(app)).toBe(3);
+  entries.splice(0, 1001, ...others({ fields: 'deny', expiresInMs: 0 }), {
+    rule: 'login',
+    fields: { limit: 4 },
+  });
+  await until(async () => (await limitOf(app)) === 4, 'the other entries');
+});
+
+it('a change whose end is moved applies until the new end, and is not taken over again meanwhile', async () => {
+  const entry = { rule: 'login', fields: { limit: 3 }, expiresInMs: 300 };
+  const { source, announce, next } = ownSource([entry]);
+  const app = await startLiveApp(source);
+  entry.expiresInMs = 3_600_000;
+  next();
+  announce();
+  await until(() => app.rules.version === 2, 'the new version');
+  const changed = jest.spyOn(app.app.get(RuleTable), 'change');
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  expect(changed).not.toHaveBeenCalled();
+  expect(await limitOf(app)).toBe(3);
+  const { until: end } = app.app.get(RuleTable).changes.get('login')!.layer!;
+  expect(end - performance.now()).toBeGreaterThan(3_000_000);
+});
+
+it('each exception is checked, also if the source has several of one subject', async () => {
+  const entries: object[] = [
+    { rule: 'login', subject: '10.0.0.7', fields: { limit: -1 } },
+    { rule: 'login', subject: '::ffff:10.0.0.7', fields: { limit: 7 } },
+  ];
+  const { source, announce, next } = ownSource(entries);
+  const app = await startLiveApp(source);
+  expect(await limitOf(app, '10.0.0.7')).toBe(7);
+  expect(await app.codes()).toEqual(['RL_LIVE_RULE_REJECTED']);
+  entries.splice(1);
+  next();
+  announce();
+  await until(async () => (await limitOf(app, '10.0.0.7')) === 10, 'the end of the exception');
+  expect(await app.codes()).toEqual(['RL_LIVE_RULE_REJECTED']);
+});
+
+it('a change that does not fit is logged once, whatever the order of the entries and other changes', async () => {
+  const bad = [1, 2].map((nth) => ({ rule: 'login', subject: `10.0.0.${nth}`, fields: { limit: -nth } }));
+  const other = { rule: 'search', fields: { limit: 30 } };
+  const entries: object[] = [...bad, other];
+  const { source, announce, next } = ownSource(entries);
+  const app = await startLiveApp(source);
+  for (let limit = 31; limit < 34; limit += 1) {
+    other.fields.limit = limit;
+    entries.reverse();
+    next();
+    announce();
+    await until(
+      async () => String(await app.policyOf('/search')).includes(`"search";q=${limit};`),
+      'the change',
+    );
+  }
+  const lines = app.logs.ours().filter(({ message }) => message.includes('RL_LIVE_RULE_REJECTED'));
+  expect(lines).toHaveLength(1);
 });
 
 it.each<[string, Partial<RuleSource>]>([

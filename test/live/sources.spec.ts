@@ -105,7 +105,7 @@ describe.each(EVERY_SOURCE)('a rule source in %s', (_name, open) => {
 
   it('holds at most 1,000 changes, and makes room for those that have ended', async () => {
     const exception = (subject: string): RuleChange => ({ ...login(3), subject });
-    await sources.source.write!({ ...exception('short'), expiresInMs: 60_000 });
+    await sources.source.write!({ ...exception('short'), expiresInMs: 3_600_000 });
     await sources.source.write!({ ...exception('shorter'), expiresInMs: 1 });
     for (let index = 0; index < 999; index += 1) await sources.source.write!(exception(`s${index}`));
     await expect(sources.source.write!(exception('one more'))).rejects.toThrow(/holds 1000 changes/);

@@ -503,9 +503,10 @@ it('the hooks of a subclass of a subclass in another file, and of a class in a f
     'user.ts': `import { BaseGuard } from './base';
       export class UserGuard extends BaseGuard { async getTracker(req: any) { return req.user.id; } }`,
     'app.module.ts': app(`
-      const mixed = () => class extends ThrottlerGuard { async getTracker(req: any) { return req.id; } };`),
+      const mixed = () => class extends ThrottlerGuard { async getTracker(req: any) { return req.id; } generateKey() { return ''; } };`),
   });
   expect(text('user.ts')).toContain('subjectOf(context: ExecutionContext)');
+  expect(text('app.module.ts')).toContain('MIGRATE_BY_HAND = MIGRATE_BY_HAND("generateKey: ');
   expect(text('app.module.ts')).toContain('subjectOf(context: ExecutionContext)');
 });
 

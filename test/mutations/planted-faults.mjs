@@ -168,8 +168,8 @@ const FAULTS_BY_PART = {
     {
       words: 'a change of the source that does not fit its rule is taken over',
       file: 'lib/live/live-state.ts',
-      text: 'return found.length === 0;',
-      by: 'return true;',
+      text: '        rejected.add(entry);',
+      by: '',
       specs: ['test/live/sources.spec.ts', 'test/live/file-source.spec.ts'],
     },
     {

@@ -1,4 +1,5 @@
 import { describe, expect, it, jest } from '@jest/globals';
+import '../../algorithms/registry.js';
 import { CacheLimit } from '../../rules/keyed-rule.js';
 import { Keys } from '../../rules/keys.js';
 import type { SourcedRule } from '../../contracts/rule-source.js';
@@ -14,6 +15,8 @@ const RULE = { name: 'login', window: '1m', limit: 5 };
 const HELD: HeldRule[] = ['203.0.113.7', '203.0.113.8'].map((subject) => {
   return { rule: 'login', subject, fields: { limit: 50 } satisfies SourcedRule['fields'], until: Infinity };
 });
+const NO_EXCEPTIONS = { layer: undefined, exceptions: [] };
+const fail = (_exception: HeldRule, problems: readonly string[]) => expect(problems).toEqual([]);
 const CHANGES = { layer: undefined, exceptions: HELD };
 
 /** Returns a function that creates rules, and how often a rule got its keys. */
@@ -84,11 +87,34 @@ describe('the exceptions of a rule with many routes', () => {
     const { open } = table();
     const checked = new Set<string>();
     const check = (rule: RuleFields, path: string) =>
-      open(rule, path).changedBy(CHANGES).checkExceptions(checked);
+      open(rule, path).changedBy(NO_EXCEPTIONS).checkExceptions(HELD, checked, fail);
     for (let nth = 0; nth < 100; nth += 1) check(RULE, `GET /${nth}`);
     expect(checked.size).toBe(2); // the rule, and the rule with the exception
     check({ ...RULE, limit: 6 }, 'GET /6'); // With the exception, it is the same.
     expect(checked.size).toBe(3);
+  });
+
+  it('are checked on a route that is what another route is with an exception', () => {
+    const { open } = table();
+    const exceptions = [
+      { algorithm: 'sliding-window-log' },
+      { burst: 20 },
+      { algorithm: 'gcra', burst: 9 },
+    ].map((fields, nth): HeldRule => ({
+      rule: 'login',
+      subject: `203.0.113.${nth}`,
+      fields,
+      until: Infinity,
+    }));
+    const checked = new Set<string>();
+    const rejected: HeldRule[] = [];
+    for (const algorithm of ['gcra', 'sliding-window-log'])
+      open({ ...RULE, algorithm }, `GET /${algorithm}`)
+        .changedBy(NO_EXCEPTIONS)
+        .checkExceptions(exceptions, checked, (each, problems) => {
+          if (problems.length > 0) rejected.push(each);
+        });
+    expect(rejected).toEqual([exceptions[1]]);
   });
 
   it('are one map for all routes that count by the same subject', () => {

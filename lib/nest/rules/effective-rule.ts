@@ -97,12 +97,16 @@ export class EffectiveRule {
 /** A rule that differs between requests, or has a live change. */
 export interface Varied extends EffectiveRule {
   /**
-   * Compiles the exceptions, which are compiled when they are used otherwise.
+   * Compiles exceptions, which are compiled when they are used otherwise.
    *
-   * @param checked the texts of the rules that were checked
-   * @throws RateLimitConfigError if an exception does not fit the rule
+   * @param checked what was found valid so far, as text: a thousand routes may have the same rule
+   * @param reject is called with the problems of each exception, if there are any
    */
-  checkExceptions(checked: Set<string>): void;
+  checkExceptions(
+    exceptions: readonly HeldRule[],
+    checked: Set<string>,
+    reject: (exception: HeldRule, problems: readonly string[]) => void,
+  ): void;
 }
 
 /** What compiles such rules. */

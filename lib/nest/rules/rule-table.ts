@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { problemsOf, unknownName } from '../../contracts/rate-limit-config.error.js';
+import { entryOf } from '../../contracts/entry-of.js';
 import type { CompiledRule, Cost, RuleHit } from '../../rules/compiled-rule.js';
 import { CacheLimit, type KeyedRule } from '../../rules/keyed-rule.js';
 import { DEFAULT_ALGORITHM } from '../../rules/rule.js';
@@ -10,7 +11,7 @@ import { EffectiveRule, loaded, type RulePlace, type Varied } from './effective-
 import type { RouteRuleFields, CountedBy } from './route-rule.js';
 import { DeclaredRules } from './declared-rules.js';
 import { varies } from './named-parts.js';
-import type { RuleChanges } from './rule-changes.js';
+import { entriesOf, type HeldRule, type RuleChanges } from './rule-changes.js';
 import { ROUTE_FIELDS, type RuleFields } from './rule-layers.js';
 
 /** Maximum number of replaced changes of a rule whose counters are still known. */
@@ -209,14 +210,30 @@ export class RuleTable {
 
   /** Returns the problems of changes of a rule, wherever the rule applies. */
   problemsOf(rule: string, changes: RuleChanges): readonly string[] {
+    return [...new Set([...this.misfits(rule, changes).values()].flatMap((problems) => [...problems]))];
+  }
+
+  /** Returns the changes of a rule that do not fit it, with their problems. */
+  misfits(rule: string, changes: RuleChanges): ReadonlyMap<HeldRule, ReadonlySet<string>> {
+    const { layer, exceptions } = changes;
+    const found = new Map<HeldRule, Set<string>>();
+    const reject = (change: HeldRule, problems: readonly string[]): void => {
+      for (const each of problems) entryOf(found, change, () => new Set<string>()).add(each);
+    };
     const rules = this.rulesNamed(rule);
-    if (rules.length === 0)
-      return [unknownName(`live rule "${rule}": no rule has this name`, rule, this.declared.allNames)];
+    if (rules.length === 0) {
+      const unknown = `live rule "${rule}": no rule has this name`;
+      for (const each of entriesOf(changes))
+        reject(each, [unknownName(unknown, rule, this.declared.allNames)]);
+    }
     const checked = new Set<string>();
-    const problems = rules.flatMap((each) =>
-      problemsOf(() => each.changedBy(changes).checkExceptions(checked)),
-    );
-    return [...new Set(problems)];
+    for (const each of rules) {
+      const check = (): void =>
+        each.changedBy({ layer, exceptions: [] }).checkExceptions(exceptions, checked, reject);
+      const problems = problemsOf(check);
+      if (layer) reject(layer, problems);
+    }
+    return found;
   }
 
   private follow(rule: TableRule): void {

@@ -2,9 +2,10 @@ import type { Duration } from '../../contracts/duration.js';
 import { problemsOf, rejectAny } from '../../contracts/rate-limit-config.error.js';
 import type { Resolved } from '../../rules/compiled-rule.js';
 import type { KeyedRule } from '../../rules/keyed-rule.js';
-import type { Subject } from '../../rules/subject.js';
+import { subjectFromSource, type Subject } from '../../rules/subject.js';
 import { compileFields } from './compile-fields.js';
 import { EffectiveRule, type RequestLayer, type Varied } from './effective-rule.js';
+import { programSubject } from './program-subject.js';
 import type { RouteRuleFields } from './route-rule.js';
 import {
   exceptionKey,
@@ -50,17 +51,27 @@ export class VariedRule extends EffectiveRule implements Varied {
     return exception && this.excepted(exception, plan);
   }
 
-  checkExceptions(checked: Set<string>): void {
-    const isNew = (text: string): boolean => checked.size < checked.add(text).size;
-    if (!this.exceptions || !isNew(textOfFields(this.fields))) return;
-    for (const each of this.exceptions.values()) {
-      if (each.fields === 'allow') continue;
-      for (const plan of this.plans) {
-        const path = this.pathOf(each, plan);
-        const resolved = resolvedFields(this.fields, { plan, exception: each.fields }, path);
-        if (isNew(textOfFields(resolved))) compileFields(resolved, path);
-      }
+  checkExceptions(...[exceptions, checked, reject]: Parameters<Varied['checkExceptions']>): void {
+    const { by } = this.place;
+    const rule = `rule ${textOfFields([by, this.fields])}`;
+    if (checked.has(rule)) return;
+    checked.add(rule);
+    const subjectOf = programSubject(by, this.fields.ipv6Prefix ?? 64, livePath(this.fields));
+    for (const each of exceptions) {
+      const check = (): void => {
+        subjectOf(subjectFromSource(each.subject!));
+        if (each.fields !== 'allow') for (const plan of this.plans) this.checkException(each, plan, checked);
+      };
+      reject(each, problemsOf(check));
     }
+  }
+
+  private checkException(exception: HeldRule, plan: string | undefined, checked: Set<string>): void {
+    const path = this.pathOf(exception, plan);
+    const fields = resolvedFields(this.fields, { plan, exception: exception.fields }, path);
+    const text = `fields ${textOfFields(fields)}`;
+    if (!checked.has(text)) compileFields(fields, path);
+    checked.add(text);
   }
 
   override every(subject: Subject, window: Duration | undefined): readonly KeyedRule[] {
