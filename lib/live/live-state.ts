@@ -1,8 +1,8 @@
 import type { SourcedRules } from '../contracts/rule-source.js';
 import { after, type Timer } from '../contracts/timer.js';
 import { entryOf } from '../contracts/entry-of.js';
-import { entriesOf, type HeldRule, type RuleChanges } from '../nest/rules/rule-changes.js';
-import type { RuleTable } from '../nest/rules/rule-table.js';
+import type { HeldRule, RuleChanges } from '../nest/rules/rule-changes.js';
+import { entriesOf, type RuleTable } from '../nest/rules/rule-table.js';
 import type { Warnings } from '../nest/warnings.js';
 
 /** Those of a rule without live changes. */

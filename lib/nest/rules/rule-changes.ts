@@ -23,10 +23,6 @@ export interface RuleChanges {
   readonly exceptions: readonly HeldRule[];
 }
 
-export function entriesOf({ layer, exceptions }: RuleChanges): readonly HeldRule[] {
-  return layer ? [layer, ...exceptions] : exceptions;
-}
-
 /** The exceptions of a rule by subject, see `exceptionKey`. */
 export type ExceptionsBySubject = ReadonlyMap<string, HeldRule>;
 

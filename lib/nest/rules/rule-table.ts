@@ -11,7 +11,7 @@ import { EffectiveRule, loaded, type RulePlace, type Varied } from './effective-
 import type { RouteRuleFields, CountedBy } from './route-rule.js';
 import { DeclaredRules } from './declared-rules.js';
 import { varies } from './named-parts.js';
-import { entriesOf, type HeldRule, type RuleChanges } from './rule-changes.js';
+import type { HeldRule, RuleChanges } from './rule-changes.js';
 import { ROUTE_FIELDS, type RuleFields } from './rule-layers.js';
 
 /** Maximum number of replaced changes of a rule whose counters are still known. */
@@ -96,6 +96,11 @@ export class TableRule {
     if (rule !== 'allow') return rule.hits(subject, cost);
     return own.hits(subject, 0).map((hit) => ({ ...hit, shadow: true, isExempt: true }));
   }
+}
+
+/** All changes of a rule. */
+export function entriesOf({ layer, exceptions }: RuleChanges): readonly HeldRule[] {
+  return layer ? [layer, ...exceptions] : exceptions;
 }
 
 /** The effective rule of each name and route: those of the module, and those of handlers. */
