@@ -10,7 +10,7 @@ interface IntervalOptions extends BucketOptions, Overdrawable, Prefetchable {}
 type Parameters = Numbers<'limit' | 'window' | 'burst' | 'initial' | 'overdraft'>;
 
 class BucketGrid extends EvenGrid<Parameters> {
-  /** If a new bucket is full, a bucket decides like it as soon as it is full; otherwise only after `MEMORY` more. */
+  /** A full bucket can be deleted if new buckets are full as well; otherwise it is kept for `MEMORY` more. */
   override expiryOf(state: WindowState, now: number, resetAfter: number, parameters: Parameters) {
     const { burst, initial } = parameters;
     const fullAfter = this.after(state.start, state.windows, parameters) - now;
