@@ -68,7 +68,8 @@ describe('a Redis that fails and recovers', () => {
       expect((await health()).servers).toEqual([{ server: '', reason: expect.stringMatching(each.reason) }]);
       await askServer(server, 'CONFIG', 'SET', ...each.fix);
       await until(async () => (await health()).servers.length === 0, 'Redis to decide');
-      expect(logs.ours()).toEqual([
+      // The second server lacks the heartbeats of the first. This is noticed before or after.
+      expect(logs.ours().filter(({ message }) => !message.includes('RL_DATA_LOST'))).toEqual([
         {
           level: 'warn',
           message: expect.stringContaining(`no connection to Redis at 127.0.0.1:${gone.port}`),

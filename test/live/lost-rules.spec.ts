@@ -101,6 +101,10 @@ describe('live rules that Redis has lost', () => {
     await app.rules.set('login', { limit: 3 }, BY);
     await redis.flushall();
     await untilLost(app);
+    await until(
+      async () => (await redis.exists('{rl:rules}:inforce')) === 1,
+      'the heartbeat that names the lost rules',
+    );
     const restore = () =>
       other.rules.restore(BY).then(
         () => true,
