@@ -33,6 +33,15 @@ describe('a variable that sets a limit', () => {
     },
   );
 
+  it('a variable sets a flag to true or false', async () => {
+    const flag = (text: string) =>
+      fromVariables({ RATE_LIMIT__LOGIN__ALGORITHM: 'gcra', RATE_LIMIT__LOGIN__OVERDRAFT: text });
+    for (const text of ['true', 'false']) await startApp(await flag(text), { framework: 'express' });
+    expect(await refusalToStart(await flag('yes'))).toContain(
+      'RATE_LIMIT__LOGIN__OVERDRAFT: got "yes"; allowed: true or false',
+    );
+  });
+
   it.each(['RATE_LIMIT_LOGIN_LIMIT', 'RATE_LIMIT_DEFAULT_LIMIT', 'RATE_LIMIT_LOGIN__LIMIT'])(
     'the misspelled variable %s stops the application',
     async (name) => {

@@ -10,6 +10,8 @@ const FREE =
 
 const byTenant = () => 'tenant';
 
+const byPlan = { plan: () => 'free', plans: { free: { limit: 9 } } };
+
 afterEach(closeApps);
 
 /** Starts an application with a rule on each of two controllers. */
@@ -53,12 +55,39 @@ describe('a shared rule that has another counter at one of its places', () => {
     [{ by: ['x-tenant', 'user'] }, { by: ['X-Tenant', 'user'] }],
     [{}, { scope: 'route', window: '1h', algorithm: 'gcra', by: 'user' }],
     [{}, { name: 'other', window: '1h' }],
+    [
+      { algorithm: 'gcra', burst: '10s' },
+      { algorithm: 'gcra', burst: '10s', limit: 60 },
+    ],
+    [byPlan, { ...byPlan, plans: { free: {} }, limit: 9 }],
   ])(
     'is none where what differs leaves the counter as it is, or the scope is the route: %p %p',
     async (one, other) => {
       await startApp(appWith({ ...TOTAL, ...one }, { ...TOTAL, ...other }), { framework: 'express' });
     },
   );
+
+  it.each([
+    ['gcra', 'burst'],
+    ['token-bucket', 'burst'],
+    ['leaky-bucket', 'queue'],
+  ])(
+    'stops the application where the time of a %s with permits as %s differs',
+    async (algorithm, capacity) => {
+      const rule = { ...TOTAL, algorithm, [capacity]: 2 } as RouteRule;
+      expect(await refusalToStart(appWith(rule, { ...rule, limit: 10 } as RouteRule))).toBe(
+        configMessage(
+          `${AT}limit is 10 here and 5 ${ONE}; write ${capacity} as a time, such as "10s", in which each limit adds its own permits, or scope: 'route'`,
+        ),
+      );
+    },
+  );
+
+  it('is none where a decorator overrides the limit of a rule with plans', async () => {
+    const options = { onDemand: { total: { window: '1m', limit: 5, ...byPlan } } } as const;
+    const other = { name: 'total', limit: 3 } as RouteRule;
+    await startApp(appWith({ name: 'total' } as RouteRule, other, options), { framework: 'express' });
+  });
 
   it('stops the application when it is a rule of the module', async () => {
     const { name, ...total } = TOTAL;

@@ -201,7 +201,21 @@ describe('options that contradict each other stop the app with one message that'
       { ...QUEUE, limit: () => 3, queue: 2, delayAfter: 3 },
       '.queue: got 2; allowed: the time in which the limit adds the permits, such as "10s", since limit is a function',
     ],
+    [
+      'weights of a list',
+      { ...RULE, algorithm: 'gcra', by: ['x-tenant', 'ip'], share: { weights: { gold: 3 } } },
+      '.share.weights: names are single values, and `by` is a list; allowed: a `by` that is not a list, such as a function that joins the values',
+    ],
   ])('a message names the rule and both contradictory options for %s', async (_title, rule, problem) => {
     expect(await refusalOf(rule)).toBe(configMessage(`rule "default" of Routes.get${problem}`));
+  });
+
+  it('a message names a weight that no subject of the rule has', async () => {
+    const rule = { ...RULE, algorithm: 'gcra', by: 'ip', share: { weights: { localhost: 3 } } };
+    expect(await refusalOf(rule)).toBe(
+      configMessage(
+        'subject of rule "default" of Routes.get.share.weights: got "localhost"; allowed: an IP address',
+      ),
+    );
   });
 });

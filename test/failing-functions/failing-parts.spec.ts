@@ -41,7 +41,7 @@ class Desk {
     return 'both';
   }
 
-  @RateLimit({ algorithm: 'concurrency', limit: 5, lease: '100ms' })
+  @RateLimit({ algorithm: 'concurrency', limit: 5, lease: '3s' })
   @Get('held')
   async held() {
     await gate.pass();

@@ -24,6 +24,17 @@ class Search {
   })
   @Get('search')
   search() {}
+
+  @RateLimit({
+    name: 'lookup',
+    window: '1h',
+    limit: 8,
+    algorithm: 'gcra',
+    by: 'ip',
+    share: { weights: { '2001:db8:1:2::5': 3 } },
+  })
+  @Get('lookup')
+  lookup() {}
 }
 
 afterEach(closeApps);
@@ -35,7 +46,9 @@ async function start(options: RateLimitModuleOptions) {
   );
   const ask = async (tenant: string) =>
     (await send({ method: 'GET', path: '/search', headers: { 'x-tenant': tenant } })).status;
-  return { ask, limits: app.get(RateLimitService) };
+  const askFrom = async (ip: string) =>
+    (await send({ method: 'GET', path: '/lookup', headers: { 'x-forwarded-for': ip } })).status;
+  return { ask, askFrom, limits: app.get(RateLimitService) };
 }
 
 describe('a route with fair shares', () => {
@@ -53,6 +66,15 @@ describe('a route with fair shares', () => {
     expect(keys.filter((key) => /gcra[^:]*$/.test(key))).toEqual([
       `${prefix}{search}:search:gcra-fair-share3/3600000`,
     ]);
+  });
+
+  it('the weight of an IPv6 address applies to its network', async () => {
+    const { askFrom } = await start({ warnings: { RL_TRUST_PROXY_ALL: false } });
+    const [weighted, other] = ['2001:db8:1:2::9', '198.51.100.7'];
+    expect([await askFrom(weighted), await askFrom(other)]).toEqual([200, 200]);
+    expect([await askFrom(other), await askFrom(other)]).toEqual([200, 429]);
+    for (let nth = 0; nth < 5; nth++) expect(await askFrom(weighted)).toBe(200);
+    expect(await askFrom(weighted)).toBe(429);
   });
 
   it('weights change live, and an exception is "allow", "deny" or a weight', async () => {

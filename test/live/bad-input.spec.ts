@@ -52,7 +52,7 @@ describe('bad input for live rules', () => {
     [
       'a function in a part of the change',
       { trial: { limit: () => 3 } },
-      /login"\.trial\.limit: got a function; a live change has values only$/,
+      /login"\.trial\.limit: got a function; plans and live changes have values only$/,
     ],
     [
       'plans for a rule without plans',

@@ -203,8 +203,16 @@ describe('live rules', () => {
       { limt: 3 },
       /live rule "login".limt: no such option of .*: did you mean "limit"\?; allowed: limit, cost, block, algorithm, mode, maxWait, trial, onStoreError, plans, window/,
     ],
-    ['login', { limit: () => 3 }, /live rule "login".limit: got a function; a live change has values only/],
-    ['login', { by: 'user' }, /live rule "login".by: only in the code; live changes have limit, window/],
+    [
+      'login',
+      { limit: () => 3 },
+      /live rule "login".limit: got a function; plans and live changes have values only/,
+    ],
+    [
+      'login',
+      { by: 'user' },
+      /live rule "login".by: only in the code, for the whole rule; plans and live changes have limit, window/,
+    ],
     ['login', { algorithm: 'concurrency', limit: 3 }, /a live change cannot turn a rule into concurrency/],
     ['login', { limit: 3n as unknown as number }, /live rule "login": got a value that JSON cannot hold/],
     ['login', { maxWait: '1s' }, /live rule "login".maxWait: got "1s"; allowed: none, unless the rule/],

@@ -154,6 +154,8 @@ describe.each(FRAMEWORKS)('plans on %s', (framework) => {
     ],
     [{ plans: { pro: 5 } }, /plans: got \{"pro":5\}; allowed: an object of fields by plan/],
     [{ plan: undefined }, /\.plan: missing, and the rule has plans/],
+    [{ plans: undefined }, /\.plans: missing, and the rule has a plan function; allowed: an object/],
+    [{ plans: {} }, /\.plans: missing, and the rule has a plan function/],
     [{ plan: 'pro' }, /\.plan: got "pro"; allowed: a function of the ExecutionContext/],
   ])('wrong plans stop the application: %p', async (fields, message) => {
     expect(await refusalToStart(modules({ onDemand: { api: { ...API, ...fields } } }))).toMatch(message);

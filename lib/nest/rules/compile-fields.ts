@@ -1,13 +1,11 @@
-import { readCount } from '../../contracts/options.js';
 import { problem, type RateLimitConfigError, rejectAny } from '../../contracts/rate-limit-config.error.js';
-import { headerSubjectOf } from '../../http/subject.js';
 import { compileRule } from '../../rules/compile-rule.js';
 import type { CompiledRule } from '../../rules/compiled-rule.js';
 import { algorithmOf, RULE_FIELDS } from '../../rules/rule-fields.js';
 import type { AnyRule } from '../../rules/rule.js';
-import { boundedPart, partOfDigest } from '../../rules/subject.js';
-import { headerOf } from './by.js';
-import { ROUTE_FIELDS, type RuleFields } from './rule-layers.js';
+import { programSubject } from './program-subject.js';
+import type { CountedBy } from './route-rule.js';
+import { capacitiesInPermits, ROUTE_FIELDS, type RuleFields } from './rule-layers.js';
 
 const DYNAMIC = ['limit', 'window', 'cost'] as const;
 
@@ -26,7 +24,8 @@ export function dynamicFields(fields: RuleFields): (typeof DYNAMIC)[number][] {
  */
 export function compileFields(fields: RuleFields, path: string): CompiledRule {
   const given = dynamicFields(fields);
-  if (given.length === 0) return compileRule(ruleOf(fields), path, weightNameOf(fields));
+  const weightName = weightNameOf(fields, path);
+  if (given.length === 0) return compileRule(ruleOf(fields), path, weightName);
   const ofOne = fields['share'] === undefined ? [] : given.filter((field) => field !== 'cost');
   const fix = 'a value, since all subjects of a rule with share have one limit and window';
   rejectAny(ofOne.map((field) => `${path}.${field}: got a function; allowed: ${fix}`));
@@ -35,16 +34,13 @@ export function compileFields(fields: RuleFields, path: string): CompiledRule {
   for (const sample of SAMPLES) {
     const values = Object.fromEntries(given.map((field) => [field, { ...sample, cost: 0 }[field]]));
     try {
-      return compileRule(ruleOf({ ...fields, ...values }), path, weightNameOf(fields));
+      return compileRule(ruleOf({ ...fields, ...values }), path, weightName);
     } catch (error) {
       rejection ??= error;
     }
   }
   throw rejection as RateLimitConfigError;
 }
-
-/** The options that are a number of permits or a time. */
-const CAPACITIES = ['burst', 'queue'] as const;
 
 /**
  * A number of permits has another time at each limit, so that each value of the function would start new counters.
@@ -53,13 +49,9 @@ const CAPACITIES = ['burst', 'queue'] as const;
  */
 function checkCapacity(fields: RuleFields, given: readonly string[], path: string): void {
   const cause = given.find((field) => field !== 'cost');
-  if (cause === undefined || algorithmOf(fields['algorithm'])?.leases) return;
+  if (cause === undefined) return;
   const allowed = `the time in which the limit adds the permits, such as "10s", since ${cause} is a function`;
-  rejectAny(
-    CAPACITIES.filter((name) => typeof readCount(fields[name]) === 'number').map((name) =>
-      problem(`${path}.${name}`, fields[name], allowed),
-    ),
-  );
+  rejectAny(capacitiesInPermits(fields).map((name) => problem(`${path}.${name}`, fields[name], allowed)));
 }
 
 /** Returns the fields of a route's rule that `RateLimiter` supports. */
@@ -71,9 +63,15 @@ function ruleOf(fields: RuleFields): AnyRule {
   return Object.fromEntries(own) as unknown as AnyRule;
 }
 
-/** Returns the function that gives the names of weights in `share` as the guard counts them: it hashes the values of headers. */
-function weightNameOf({ by }: RuleFields): ((name: string) => string) | undefined {
-  const header = Array.isArray(by) ? undefined : headerOf(by);
-  const hash = header === undefined ? undefined : headerSubjectOf(header);
-  return hash && ((name) => partOfDigest(hash(name)) ?? boundedPart(name));
+/** Returns the function that gives the names of weights in `share` as the guard counts these subjects. */
+function weightNameOf(
+  { by, ipv6Prefix = 64, share }: RuleFields,
+  path: string,
+): ((name: string) => string) | undefined {
+  const { weights } = { ...(share as { readonly weights?: object } | undefined) };
+  if (!weights) return undefined;
+  const list = `${path}.share.weights: names are single values, and \`by\` is a list; allowed: a \`by\` that is not a list, such as a function that joins the values`;
+  rejectAny(Array.isArray(by) ? [list] : []);
+  const subjectOf = programSubject(by as CountedBy, ipv6Prefix as number, `${path}.share.weights`);
+  return (name) => subjectOf(name) as string;
 }

@@ -4,7 +4,7 @@ import { problem, quoted, rejectAny, unknownName } from '../../contracts/rate-li
 import { DEFAULT_RULE_NAME } from '../../rules/rule.js';
 import { optionProblems, readableOptions, readModuleOptions } from './check-options.js';
 import { loadForModule } from './named-parts.js';
-import { overridePath, readLists, rulesNamed, withoutFunctions } from './overrides.js';
+import { overridePath, readTexts, rulesNamed, withoutFunctions } from './overrides.js';
 import type { RateLimitModuleOptions } from '../rate-limit.options.js';
 import { type RouteRule, RULED, type TransportName } from './route-rule.js';
 import { BY_NAME, COMPLETE, MISUSED, skipProblem, type TargetRules } from '../rate-limit.decorator.js';
@@ -229,9 +229,10 @@ export class DeclaredRules {
     let fields = rule;
     for (const [name, override] of Object.entries(this.options.overrides ?? {})) {
       if (!rulesNamed(name, this.names).includes(rule['name'] as string)) continue;
-      this.rejectName(overridePath(name, override)('name'), override);
-      const given = { ...readLists(override), name: rule['name'] };
-      fields = this.applyLayer(overridePath(name, override), fields, given);
+      const pathOf = overridePath(name, override);
+      this.rejectName(pathOf('name'), override);
+      const given = { ...readTexts(override), name: rule['name'] };
+      fields = this.applyLayer(pathOf, fields, given);
     }
     return fields;
   }

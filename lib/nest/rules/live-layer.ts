@@ -51,9 +51,9 @@ export function withLayer(rule: RuleFields, layer: unknown, path: string): RuleF
   rejectAny([
     ...fixed.map(
       (field) =>
-        `${path}.${field}: only in the code; live changes have ${LIVE_FIELDS.join(', ')} and options of the algorithm`,
+        `${path}.${field}: only in the code, for the whole rule; plans and live changes have ${LIVE_FIELDS.join(', ')} and options of the algorithm`,
     ),
-    ...functionsIn(layer, path).map((at) => `${at}: got a function; a live change has values only`),
+    ...functionsIn(layer, path).map((at) => `${at}: got a function; plans and live changes have values only`),
   ]);
   const algorithm = layer['algorithm'] ?? rule['algorithm'];
   const read = readLayer(layer, algorithm);

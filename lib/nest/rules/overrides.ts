@@ -128,12 +128,13 @@ export function rulesNamed(override: string, names: ReadonlySet<string>): readon
   return [...names].filter((name) => capitals(name) === override);
 }
 
-/** The fields of an override, with comma-separated strings of the environment converted to lists. */
-export function readLists(fields: RuleFields): RuleFields {
+/** The fields of an override, with comma-separated strings of the environment converted to lists, and flags to booleans. */
+export function readTexts(fields: RuleFields): RuleFields {
   return converted(fields, (value, field) => {
     if (typeof value !== 'string') return value;
     if (field === 'by') return byFromText(value);
-    return field === 'allowList' ? value.split(',').map((entry) => entry.trim()) : value;
+    if (field === 'allowList') return value.split(',').map((entry) => entry.trim());
+    return value === 'true' || value === 'false' ? value === 'true' : value;
   });
 }
 

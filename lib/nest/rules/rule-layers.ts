@@ -1,7 +1,14 @@
 import { parseDuration } from '../../contracts/duration.js';
 import { entryOf } from '../../contracts/entry-of.js';
 import { isFields } from '../../contracts/fields.js';
-import { callable, integer, oneOf, readFields, type OptionCheck } from '../../contracts/options.js';
+import {
+  callable,
+  integer,
+  oneOf,
+  readCount,
+  readFields,
+  type OptionCheck,
+} from '../../contracts/options.js';
 import { checksOf, algorithmOf, fieldsOf, RULE_FIELDS } from '../../rules/rule-fields.js';
 import { isAllowList } from '../../http/client-ip.js';
 import { BY, countBySameSubject } from './by.js';
@@ -148,6 +155,15 @@ const DEFAULTS: RuleFields = {
   ipv6Prefix: 64,
 };
 
+/** The options that are a number of permits or a time. A number of permits has another time, and counter, at each limit. */
+const CAPACITIES = ['burst', 'queue'] as const;
+
+/** Returns the names of the capacities that a rule states as a number of permits. */
+export function capacitiesInPermits(fields: RuleFields): readonly string[] {
+  if (algorithmOf(fields['algorithm'])?.leases) return [];
+  return CAPACITIES.filter((name) => typeof readCount(fields[name]) === 'number');
+}
+
 const FREE: readonly string[] = [...SHARED_FIELDS, 'name', 'scope'];
 
 /** Compares the targets of each shared rule, since they use one counter with one window and algorithm. */
@@ -159,12 +175,16 @@ export class SharedRules {
     if (fields['scope'] !== 'shared') return undefined;
     const first = entryOf(this.first, fields['name'] as string, () => ({ fields, owner }));
     const names = new Set([...Object.keys(first.fields), ...Object.keys(fields)]);
-    const field = [...names].find((each) => !FREE.includes(each) && !isSame(each, first.fields, fields));
+    const [capacity] = capacitiesInPermits(fields);
+    const isFree = (each: string): boolean => FREE.includes(each) && !(each === 'limit' && capacity);
+    const field = [...names].find((each) => !isFree(each) && !isSame(each, first.fields, fields));
     if (field === undefined) return undefined;
     return (
       `rule "${String(fields['name'])}" of ${owner}: ${field} is ${valueOf(field, fields)} here and ` +
       `${valueOf(field, first.fields)} in ${first.owner}, but a shared rule has one counter; ` +
-      `allowed to differ: ${SHARED_FIELDS.join(', ')}, or any field with scope: 'route'`
+      (field === 'limit'
+        ? `write ${capacity} as a time, such as "10s", in which each limit adds its own permits, or scope: 'route'`
+        : `allowed to differ: ${SHARED_FIELDS.join(', ')}, or any field with scope: 'route'`)
     );
   }
 }
@@ -178,6 +198,15 @@ function valueOf(field: string, { [field]: value }: RuleFields): string {
 function isSame(field: string, one: RuleFields, other: RuleFields): boolean {
   const [a, b] = [one[field] ?? DEFAULTS[field], other[field] ?? DEFAULTS[field]];
   if (field === 'by') return countBySameSubject(a, b);
+  // Plans have the fields of later layers, which may differ.
+  if (field === 'plans') return isDeepStrictEqual(fixedPlans(a), fixedPlans(b));
   const length = parseDuration(a);
   return isDeepStrictEqual(a, b) || (length !== undefined && length === parseDuration(b));
+}
+
+/** Plans without the fields that may differ between targets. */
+function fixedPlans(plans: unknown): unknown {
+  const fixed = (plan: RuleFields): RuleFields =>
+    Object.fromEntries(Object.entries(plan).filter(([field]) => !FREE.includes(field)));
+  return isFields(plans) && Object.entries(plans).map(([name, plan]) => [name, fixed(plan as RuleFields)]);
 }

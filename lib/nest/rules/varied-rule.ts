@@ -20,6 +20,9 @@ export { changedFields } from './rule-changes.js';
 
 const NO_PLAN = 'missing, and the rule has plans; allowed: a function that returns the name of a plan';
 
+const NO_PLANS =
+  'missing, and the rule has a plan function; allowed: an object of fields by plan, such as { free: { limit: 10 } }';
+
 const SHARED = 'a rule with share has one limit for all; give subjects weights in share';
 
 /** Estimated heap of a rule that is compiled for a plan, an exception or values, in bytes. */
@@ -122,6 +125,7 @@ export class VariedRule extends EffectiveRule implements Varied {
     if (!this.fields.plans && !plan) return;
     const problems: string[] = [];
     if (!plan) problems.push(`${path}.plan: ${NO_PLAN}`);
+    if (Object.keys(plans).length === 0) problems.push(`${path}.plans: ${NO_PLANS}`);
     if (isShared) problems.push(`${path}.plans: ${SHARED}`);
     for (const [name, given] of Object.entries(plans)) {
       problems.push(...problemsOf(() => this.for({ plan: name })));
