@@ -75,7 +75,7 @@ describe('a shared rule that has another counter at one of its places', () => {
     'stops the application where the time of a %s with permits as %s differs',
     async (algorithm, capacity) => {
       const rule = { ...TOTAL, algorithm, [capacity]: 2 } as RouteRule;
-      expect(await refusalToStart(appWith(rule, { ...rule, limit: 10 } as RouteRule))).toBe(
+      expect(await refusalToStart(appWith(rule, { ...rule, limit: 10 }))).toBe(
         configMessage(
           `${AT}limit is 10 here and 5 ${ONE}; write ${capacity} as a time, such as "10s", in which each limit adds its own permits, or scope: 'route'`,
         ),
@@ -86,7 +86,7 @@ describe('a shared rule that has another counter at one of its places', () => {
   it('is none where a decorator overrides the limit of a rule with plans', async () => {
     const options = { onDemand: { total: { window: '1m', limit: 5, ...byPlan } } } as const;
     const other = { name: 'total', limit: 3 } as RouteRule;
-    await startApp(appWith({ name: 'total' } as RouteRule, other, options), { framework: 'express' });
+    await startApp(appWith({ name: 'total' }, other, options), { framework: 'express' });
   });
 
   it('stops the application when it is a rule of the module', async () => {

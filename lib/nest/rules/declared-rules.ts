@@ -231,8 +231,7 @@ export class DeclaredRules {
       if (!rulesNamed(name, this.names).includes(rule['name'] as string)) continue;
       const pathOf = overridePath(name, override);
       this.rejectName(pathOf('name'), override);
-      const given = { ...readTexts(override), name: rule['name'] };
-      fields = this.applyLayer(pathOf, fields, given);
+      fields = this.applyLayer(pathOf, fields, { ...readTexts(override), name: rule['name'] });
     }
     return fields;
   }
