@@ -204,18 +204,14 @@ describe('options that contradict each other stop the app with one message that'
     [
       'weights of a list',
       { ...RULE, algorithm: 'gcra', by: ['x-tenant', 'ip'], share: { weights: { gold: 3 } } },
-      '.share.weights: names are single values, and `by` is a list; allowed: a `by` that is not a list, such as a function that joins the values',
+      '.share.weights: got "gold"; allowed: none with a list in `by`: a function can join its values',
+    ],
+    [
+      'a weight of a subject that no request has',
+      { ...RULE, algorithm: 'gcra', by: 'ip', share: { weights: { localhost: 3 } } },
+      '.share.weights: got "localhost"; allowed: an IP address',
     ],
   ])('a message names the rule and both contradictory options for %s', async (_title, rule, problem) => {
     expect(await refusalOf(rule)).toBe(configMessage(`rule "default" of Routes.get${problem}`));
-  });
-
-  it('a message names a weight that no subject of the rule has', async () => {
-    const rule = { ...RULE, algorithm: 'gcra', by: 'ip', share: { weights: { localhost: 3 } } };
-    expect(await refusalOf(rule)).toBe(
-      configMessage(
-        'subject of rule "default" of Routes.get.share.weights: got "localhost"; allowed: an IP address',
-      ),
-    );
   });
 });

@@ -68,14 +68,16 @@ describe('an application with a store of its own that fails to refund', () => {
     expect((await get('/both')).status).toBe(200);
   });
 
-  it('continues when leases cannot be renewed, and tries again', async () => {
+  it('continues when leases cannot be renewed, tries again, and reports that their permits are lost', async () => {
     const store = new HalfStore();
-    const { get } = await startApp(
+    const { get, logs } = await startApp(
       { imports: [RateLimitModule.forRoot()], controllers: [Desk] },
       { framework: 'express', store },
     );
     const held = get('/held');
     await until(() => store.adjusted >= 2, 'a second renewal');
+    const lost = () => logs.ours().filter(({ message }) => message.includes('RL_PERMITS_LOST'));
+    await until(() => lost().length === 1, 'the report of the lost permits');
     gate.open();
     expect((await held).status).toBe(200);
     await settled();

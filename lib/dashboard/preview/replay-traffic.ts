@@ -7,7 +7,7 @@ import { algorithmOf } from '../../rules/rule-fields.js';
 import type { RuleFields } from '../../nest/rules/rule-layers.js';
 import { ifValid } from '../../contracts/rate-limit-config.error.js';
 import type { Resolved } from '../../rules/compiled-rule.js';
-import { compileFields } from '../../nest/rules/compile-fields.js';
+import { compileVaried } from '../../nest/rules/compile-varied.js';
 import { resolvedFields } from '../../nest/rules/rule-changes.js';
 
 /** After so many requests, the event loop gets a turn, so that a preview delays no request for long. */
@@ -94,7 +94,7 @@ export function replayedRule(current: RuleFields, changed: RuleFields, exception
   const isHeld = algorithmOf(changed['algorithm']).leases === true;
   /** Requests state their costs, and processes renew the leases of permits until they are released. */
   const compiled = (fields: RuleFields) =>
-    compileFields({ ...fields, cost: 0, ...(isHeld && { lease: LONGEST_LEASE }) }, path);
+    compileVaried({ ...fields, cost: 0, ...(isHeld && { lease: LONGEST_LEASE }) }, path);
   const pairOf = (resolved: Resolved = {}) => {
     const now = resolvedFields(current, resolved, path);
     const then = resolvedFields(
@@ -106,7 +106,7 @@ export function replayedRule(current: RuleFields, changed: RuleFields, exception
     return { now: compiled(now), then: compiled(then), costThen };
   };
   const pairs = new Map<Resolved | undefined, ReturnType<typeof pairOf> | undefined>();
-  compileFields(changed, path);
+  compileVaried(changed, path);
   return {
     /** Whether requests count depending on their response. */
     isConditional: (changed['count'] ?? 'all') !== 'all',

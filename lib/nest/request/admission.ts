@@ -20,6 +20,11 @@ import type { Check, RouteLimit } from './route-limit.js';
 import { type Deny, Responder, withoutStack } from './responder.js';
 import type { Route } from './routes.js';
 
+const PERMITS_LOST =
+  'A request that is still running has lost its permits: their lease was not renewed in time, or Redis lost them. Others ' +
+  'can take them, so that more than the limit run at once until it ends. Set `lease` longer than the outages of Redis ' +
+  'that you expect; this is logged once.';
+
 const DENIED = { allowed: false, limit: 0, windowMs: 0, remaining: 0, resetAfterMs: 0, delayMs: 0 };
 
 /**
@@ -52,6 +57,8 @@ export class Admission implements OnApplicationShutdown {
       ? applied.then((found) => this.decide(found, route, exchange, deny))
       : this.decide(applied, route, exchange, deny);
   }
+
+  private readonly reportLost = (): void => this.warnings.warn('RL_PERMITS_LOST', PERMITS_LOST);
 
   /** Loads what settles requests by what their handlers return, and returns what observes a handler. */
   async openSettlements(): Promise<(method: { readonly type: Type; readonly name: string }) => void> {
@@ -123,6 +130,7 @@ export class Admission implements OnApplicationShutdown {
     const decided = limits.filter(({ name }) => decides(decision, name));
     const conditional = decided.filter(({ count }) => count !== 'all');
     const permit = decided.some(({ isHeld }) => isHeld) ? this.engine.permit(decision) : undefined;
+    permit?.signal.addEventListener('abort', this.reportLost);
     const settled = decided.filter(({ isSettled }) => isSettled);
     const held = ['http', 'ws', 'rpc'].includes(exchange.transport) ? permit : undefined;
     const settle = this.settlements?.open(exchange, decision, settled, limits, held);

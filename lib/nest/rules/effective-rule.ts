@@ -46,13 +46,18 @@ export class EffectiveRule {
     protected readonly place: RulePlace,
     private readonly changes?: RuleChanges,
   ) {
-    const compiled = compileFields(fields, place.path);
+    const compiled = this.compile(fields, place.path);
     this.dynamic = dynamicFields(fields);
     this.isHeld = compiled.algorithm.leases === true;
     this.maxWaitMs = compiled.maxWaitMs ?? 0;
     this.isConditional =
       this.maxWaitMs > 0 || [...this.dynamic, fields.plan, fields.skipIf, fields.allowList].some(Boolean);
     this.own = this.keyed(compiled, fields);
+  }
+
+  /** @throws RateLimitConfigError if the rule is invalid */
+  protected compile(fields: RuleFields, path: string): CompiledRule {
+    return compileFields(fields, path);
   }
 
   /**

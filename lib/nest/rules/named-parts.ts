@@ -17,9 +17,9 @@ const named = ofProcess('algorithms', (): Needs => new Set());
 /** Fields of rules are nested at most so deeply: `rules`, a rule, `plans`, a plan. */
 const DEEPEST = 5;
 
-/** Whether a rule is another one for some requests. */
+/** Whether a rule is another one for some requests, or gives some subjects weights. */
 export function varies(rule: RuleFields): boolean {
-  return Boolean(rule['plan'] ?? rule['plans']) || dynamicFields(rule).length > 0;
+  return Boolean(rule['plan'] ?? rule['plans'] ?? rule['share']) || dynamicFields(rule).length > 0;
 }
 
 /** Adds what fields of rules need, at any depth. */

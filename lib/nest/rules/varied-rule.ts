@@ -1,12 +1,13 @@
 import type { Duration } from '../../contracts/duration.js';
 import { problemsOf, rejectAny } from '../../contracts/rate-limit-config.error.js';
-import type { Resolved } from '../../rules/compiled-rule.js';
+import type { CompiledRule, Resolved } from '../../rules/compiled-rule.js';
 import type { KeyedRule } from '../../rules/keyed-rule.js';
 import { subjectFromSource, type Subject } from '../../rules/subject.js';
-import { compileFields } from './compile-fields.js';
+import { compileVaried } from './compile-varied.js';
 import { EffectiveRule, type RequestLayer, type Varied } from './effective-rule.js';
 import { programSubject } from './program-subject.js';
 import type { RouteRuleFields } from './route-rule.js';
+import type { RuleFields } from './rule-layers.js';
 import {
   exceptionKey,
   exceptionsBySubject,
@@ -43,6 +44,10 @@ export class VariedRule extends EffectiveRule implements Varied {
       this.exceptions = exceptionsBySubject(exceptions, by, fields.ipv6Prefix ?? 64, livePath(fields));
   }
 
+  protected override compile(fields: RuleFields, path: string): CompiledRule {
+    return compileVaried(fields, path);
+  }
+
   override for({ plan, values }: RequestLayer): KeyedRule {
     const { path } = this.place;
     if (plan !== undefined) return this.variant(plan, { plan }, `${path}.plans.${plan}`);
@@ -73,14 +78,14 @@ export class VariedRule extends EffectiveRule implements Varied {
     const path = this.pathOf(exception, plan);
     const fields = resolvedFields(this.fields, { plan, exception: exception.fields }, path);
     const text = `fields ${textOfFields(fields)}`;
-    if (!checked.has(text)) compileFields(fields, path);
+    if (!checked.has(text)) compileVaried(fields, path);
     checked.add(text);
   }
 
   override every(subject: Subject, window: Duration | undefined): readonly KeyedRule[] {
     const { fields, place } = this;
     const own = this.dynamic.includes('window')
-      ? this.keyed(compileFields({ ...fields, window }, place.path), fields)
+      ? this.keyed(compileVaried({ ...fields, window }, place.path), fields)
       : this.own;
     const ofPlans = this.plans.flatMap((plan) => [
       plan === undefined ? own : this.for({ plan }),
@@ -110,7 +115,7 @@ export class VariedRule extends EffectiveRule implements Varied {
     const known = this.variants.get(key);
     if (known) return known;
     const fields = resolvedFields(this.fields, resolved, path);
-    const compiled = compileFields('limit' in resolved ? { ...fields, cost: 0 } : fields, path);
+    const compiled = compileVaried('limit' in resolved ? { ...fields, cost: 0 } : fields, path);
     const keyed = this.keyed({ ...compiled, resolved }, fields, exception);
     this.place.cacheLimit.add(this.ref, VARIANT_BYTES);
     this.variants.set(key, keyed);

@@ -1,0 +1,69 @@
+import {
+  problem,
+  type RateLimitConfigError,
+  rejectAny,
+  rejectValue,
+} from '../../contracts/rate-limit-config.error.js';
+import { ipSubjectOf } from '../../http/client-ip.js';
+import { headerSubjectOf } from '../../http/subject.js';
+import type { CompiledRule } from '../../rules/compiled-rule.js';
+import { boundedPart, partOfDigest } from '../../rules/subject.js';
+import { addressHeaderOf, headerOf } from './by.js';
+import { compileFields, dynamicFields } from './compile-fields.js';
+import { capacitiesInPermits, type RuleFields } from './rule-layers.js';
+
+/** Limits and windows that take the place of functions in the check at start: the rule must be valid with one of them. */
+const SAMPLES = [1, 1e3, 1e6, 1e9].flatMap((limit) => ['1s', '1d'].map((window) => ({ limit, window })));
+
+/**
+ * Compiles the fields of a rule, with sample values instead of its functions, and with the weights of its subjects.
+ *
+ * @throws RateLimitConfigError if the rule is invalid for every value that its functions may return
+ */
+export function compileVaried(fields: RuleFields, path: string): CompiledRule {
+  const given = dynamicFields(fields);
+  const weightName = weightNameOf(fields, path);
+  if (given.length === 0) return compileFields(fields, path, weightName);
+  const ofOne = fields['share'] === undefined ? [] : given.filter((field) => field !== 'cost');
+  const fix = 'a value, since all subjects of a rule with share have one limit and window';
+  rejectAny(ofOne.map((field) => `${path}.${field}: got a function; allowed: ${fix}`));
+  checkCapacity(fields, given, path);
+  let rejection: unknown;
+  for (const sample of SAMPLES) {
+    const values = Object.fromEntries(given.map((field) => [field, { ...sample, cost: 0 }[field]]));
+    try {
+      return compileFields({ ...fields, ...values }, path, weightName);
+    } catch (error) {
+      rejection ??= error;
+    }
+  }
+  throw rejection as RateLimitConfigError;
+}
+
+/**
+ * A number of permits has another time at each limit, so that each value of the function would start new counters.
+ *
+ * @throws RateLimitConfigError if the limit or the window is a function, and a capacity is a number
+ */
+function checkCapacity(fields: RuleFields, given: readonly string[], path: string): void {
+  const cause = given.find((field) => field !== 'cost');
+  if (cause === undefined) return;
+  const allowed = `the time in which the limit adds the permits, such as "10s", since ${cause} is a function`;
+  rejectAny(capacitiesInPermits(fields).map((name) => problem(`${path}.${name}`, fields[name], allowed)));
+}
+
+/** Returns the function that gives the names of weights in `share` as the guard counts these subjects. */
+function weightNameOf({ by, ipv6Prefix = 64 }: RuleFields, path: string): (name: string) => string {
+  const weights = `${path}.share.weights`;
+  const header = Array.isArray(by) ? undefined : headerOf(by);
+  const hash = header === undefined ? undefined : headerSubjectOf(header);
+  return (name) => {
+    if (Array.isArray(by))
+      rejectValue(weights, name, 'none with a list in `by`: a function can join its values');
+    if (hash) return partOfDigest(hash(name)) ?? boundedPart(name);
+    const ip = ipSubjectOf(name, ipv6Prefix as number);
+    const isIp = by === 'ip' || addressHeaderOf(by) !== undefined;
+    if (isIp && ip === undefined) rejectValue(weights, name, 'an IP address');
+    return isIp || by === undefined ? (ip ?? boundedPart(name)) : boundedPart(name);
+  };
+}
