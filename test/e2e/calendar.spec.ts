@@ -15,6 +15,16 @@ class Reports {
   @RateLimit({ name: 'month', algorithm: 'fixed-window', limit: 1, window: 'month', anchor: 15 })
   @Get('month')
   month() {}
+
+  @RateLimit({
+    name: 'chosen',
+    algorithm: 'fixed-window',
+    limit: 1,
+    window: () => 'day',
+    timeZone: 'Europe/Berlin',
+  })
+  @Get('chosen')
+  chosen() {}
 }
 
 /** From 22:14 on Tuesday 2023-11-14 in UTC, 23:14 in Berlin. */
@@ -43,9 +53,9 @@ describe.each(SETUPS)('a quota of the calendar, on $framework with $kind', ({ fr
       'retry-after': '2760',
     });
     time.advance(TO_MIDNIGHT_IN_BERLIN - 1);
-    expect(await status('/day')).toBe(429);
+    expect([await status('/day'), await status('/chosen')]).toEqual([429, 200]);
     time.advance(1);
-    expect(await status('/day')).toBe(200);
+    expect([await status('/day'), await status('/chosen')]).toEqual([200, 200]);
   });
 
   it('a recipient gets two mails a day, and the next at midnight in their own time zone', async () => {

@@ -13,7 +13,9 @@ import { compileFields, dynamicFields } from './compile-fields.js';
 import { capacitiesInPermits, type RuleFields } from './rule-layers.js';
 
 /** Limits and windows that take the place of functions in the check at start: the rule must be valid with one of them. */
-const SAMPLES = [1, 1e3, 1e6, 1e9].flatMap((limit) => ['1s', '1d'].map((window) => ({ limit, window })));
+const SAMPLES = [1, 1e3, 1e6, 1e9].flatMap((limit) =>
+  ['1s', '1d', 'day', 'month'].map((window) => ({ limit, window })),
+);
 
 /**
  * Compiles the fields of a rule, with sample values instead of its functions, and with the weights of its subjects.
