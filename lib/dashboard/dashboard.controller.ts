@@ -14,7 +14,6 @@ import {
 import type { ServerResponse } from 'node:http';
 import { page } from './page.embedded.js';
 import { Snapshots } from './snapshots.js';
-import { withMaskedSubjects } from './collect/masked.js';
 
 /** The files of the page by the ends of their paths. */
 const FILES: Readonly<Record<string, Reply>> = {
@@ -91,16 +90,17 @@ export class DashboardController {
     reply: (raw: ServerResponse) => Reply | Promise<Reply | undefined>,
   ): Promise<void> {
     const raw = rawResponse(response);
-    try {
+    const run = async (): Promise<void> => {
       if (!this.options.isGuarded) {
         checkPeer(request);
         checkHost(request);
       }
       const made = await reply(raw);
       if (made) send(raw, made);
-    } catch (error) {
-      send(raw, failureOf(withMaskedSubjects(error), this.logger));
-    }
+    };
+    const fail = (error: unknown): void => send(raw, failureOf(error, this.logger));
+    // An error of the application may be one that cannot be sent. Fastify answers 201 to an error that is thrown here.
+    await run().catch(fail).catch(fail);
   }
 }
 
