@@ -25,6 +25,7 @@ import type { RateLimitModuleOptions } from '../../nest/rate-limit.options.js';
 import { RATE_LIMIT_OPTIONS, RATE_LIMIT_REDIS } from '../../nest/tokens.js';
 import { version } from '../page.embedded.js';
 import { Collector } from './collector.js';
+import { withMaskedSubjects } from './masked.js';
 import { MOST_RULES, type MinuteCounts } from './counts.js';
 import { readReport, reportOf, type ProcessReport, type ServerStates } from './process-report.js';
 import { ReportReader, type AllReports } from './report-reader.js';
@@ -161,7 +162,7 @@ export class ProcessReports implements OnModuleInit, OnApplicationShutdown {
       servers: this.serverStates(),
       package: version,
       liveRules: String(this.limits.rules.version ?? ''),
-      problems: this.health.problems,
+      problems: this.health.problems.map(withMaskedSubjects),
       hasEnded,
       keptMs: hasEnded ? ENDED_MS : KEPT_MS,
     };
