@@ -8,6 +8,8 @@ import {
   checkHost,
   checkOrigin,
   checkPeer,
+  ownEntry,
+  pathAndQuery,
   pathEnd,
   type DashboardRequest,
 } from './http/request-checks.js';
@@ -106,7 +108,7 @@ export class DashboardController {
 
 /** @throws NotFoundException if there is none: a framework may ignore the case of a path */
 function entryOf<Entry>(entries: Readonly<Record<string, Entry>>, request: DashboardRequest): Entry {
-  const entry = entries[pathEnd(request)[1]];
+  const entry = ownEntry(entries, pathEnd(request)[1]);
   if (entry === undefined) throw new NotFoundException();
   return entry;
 }
@@ -119,8 +121,8 @@ function text(type: string, body: string): Reply {
  * Leads to the page by a relative URL, since proxies may add a prefix. The page is not at the path itself: there, its own
  * relative URLs would lead elsewhere without a slash at the end, which is another route on Fastify.
  */
-function redirect({ originalUrl, url }: DashboardRequest): Reply {
-  const [path, query] = (originalUrl ?? url).split('?') as [string, string?];
+function redirect(request: DashboardRequest): Reply {
+  const [path, query] = pathAndQuery(request);
   const location = `${path.slice(path.lastIndexOf('/') + 1)}/page`.replace(/^\//, '');
   const headers = { location: query === undefined ? location : `${location}?${query}` };
   return { ...text('text/plain', ''), status: 302, headers };
