@@ -142,15 +142,21 @@ export class ProcessReports implements OnModuleInit, OnApplicationShutdown {
     const reporting = async () => (await this.all()).reports.filter(({ isCurrent }) => isCurrent);
     const others = (ids ?? (await reporting()).map(({ id }) => id)).filter((id) => id !== own);
     if (!records || others.length === 0) return [];
-    const unreadable = ({ message }: Error): never => {
-      throw new ServiceUnavailableException(`Redis cannot be read: ${message}`);
-    };
     const ask = () => records.ask(kind + END_OF_KIND + text);
     const question = await until(queueMs, ask, Boolean).catch(unreadable);
     if (!question) throw new ServiceUnavailableException(BUSY);
     const look = () => records.answers(question, others);
     const answers = until(waitMs, look, (found) => !found.includes(null));
     return answers.finally(() => records.close(question)).catch(unreadable);
+  }
+
+  /**
+   * Returns the processes that have written ids of denials.
+   *
+   * @throws ServiceUnavailableException if Redis cannot be read
+   */
+  async writers(): ReturnType<ProcessRecords['writers']> {
+    return this.records ? this.records.writers().catch(unreadable) : [];
   }
 
   private own(hasEnded = false): ProcessReport {
@@ -218,6 +224,11 @@ export class ProcessReports implements OnModuleInit, OnApplicationShutdown {
     const answer = this.answers.get(question.text.slice(0, end))?.(question.text.slice(end + 1));
     if (answer !== undefined) await this.records!.answer(question, JSON.stringify(answer));
   }
+}
+
+/** @throws ServiceUnavailableException always */
+function unreadable({ message }: Error): never {
+  throw new ServiceUnavailableException(`Redis cannot be read: ${message}`);
 }
 
 function added(counts: MinuteCounts): AddedMinute {
