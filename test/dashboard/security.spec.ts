@@ -270,6 +270,10 @@ describe('the options of the operations page', () => {
     [{ guards: [{}] }, 'guards: got [{}]; allowed: a list of guards'],
     [{ unmaskGuards: AdminGuard }, 'unmaskGuards: got'],
     [{ actions: [{ id: '<b>' }] }, 'actions: got'],
+    [
+      { actions: ['One', 'Other'].map((label) => ({ id: 'a', label, run: () => label })) },
+      /actions: got .*: "a" is the id of several actions; allowed: .*, each with another id$/,
+    ],
     [{ guard: AdminGuard }, 'RateLimitDashboardModule.forRoot.guard: no such option'],
   ])('%p: an invalid value is an error with the values allowed', (options, message) => {
     expect(() => RateLimitDashboardModule.forRoot(options as object)).toThrow(message);
