@@ -8,13 +8,14 @@ import {
   checkHost,
   checkOrigin,
   checkPeer,
+  ownEntry,
+  pathAndQuery,
   pathEnd,
   type DashboardRequest,
 } from './http/request-checks.js';
 import type { ServerResponse } from 'node:http';
 import { page } from './page.embedded.js';
 import { Snapshots } from './snapshots.js';
-import { withMaskedSubjects } from './collect/masked.js';
 
 /** The files of the page by the ends of their paths. */
 const FILES: Readonly<Record<string, Reply>> = {
@@ -91,22 +92,23 @@ export class DashboardController {
     reply: (raw: ServerResponse) => Reply | Promise<Reply | undefined>,
   ): Promise<void> {
     const raw = rawResponse(response);
-    try {
+    const run = async (): Promise<void> => {
       if (!this.options.isGuarded) {
         checkPeer(request);
         checkHost(request);
       }
       const made = await reply(raw);
       if (made) send(raw, made);
-    } catch (error) {
-      send(raw, failureOf(withMaskedSubjects(error), this.logger));
-    }
+    };
+    const fail = (error: unknown): void => send(raw, failureOf(error, this.logger));
+    // An error of the application may be one that cannot be sent. Fastify answers 201 to an error that is thrown here.
+    await run().catch(fail).catch(fail);
   }
 }
 
 /** @throws NotFoundException if there is none: a framework may ignore the case of a path */
 function entryOf<Entry>(entries: Readonly<Record<string, Entry>>, request: DashboardRequest): Entry {
-  const entry = entries[pathEnd(request)[1]];
+  const entry = ownEntry(entries, pathEnd(request)[1]);
   if (entry === undefined) throw new NotFoundException();
   return entry;
 }
@@ -119,8 +121,8 @@ function text(type: string, body: string): Reply {
  * Leads to the page by a relative URL, since proxies may add a prefix. The page is not at the path itself: there, its own
  * relative URLs would lead elsewhere without a slash at the end, which is another route on Fastify.
  */
-function redirect({ originalUrl, url }: DashboardRequest): Reply {
-  const [path, query] = (originalUrl ?? url).split('?') as [string, string?];
+function redirect(request: DashboardRequest): Reply {
+  const [path, query] = pathAndQuery(request);
   const location = `${path.slice(path.lastIndexOf('/') + 1)}/page`.replace(/^\//, '');
   const headers = { location: query === undefined ? location : `${location}?${query}` };
   return { ...text('text/plain', ''), status: 302, headers };

@@ -4,7 +4,7 @@ import { isFields } from '../contracts/fields.js';
 
 /** A button of the application on the page. */
 export interface DashboardAction {
-  /** Its name in the URL: letters, digits and hyphens. */
+  /** Its name in the URL, other than those of the other actions: letters, digits and hyphens. */
   readonly id: string;
   /** Its text. */
   readonly label: string;
@@ -91,12 +91,30 @@ const isAction = (value: unknown): boolean =>
   typeof value['label'] === 'string' &&
   typeof value['run'] === 'function';
 
+const ACTIONS = listOf(
+  "{ id: 'traffic', label: 'Send traffic', run: () => … }, each with another id",
+  isAction,
+);
+
+/** Returns an id that several actions have. */
+function repeatedId(value: unknown): string | undefined {
+  const ids = ACTIONS.accepts(value) ? (value as readonly DashboardAction[]).map(({ id }) => id) : [];
+  return ids.find((id, index) => ids.indexOf(id) < index);
+}
+
 /** The checks of the options. */
 export const DASHBOARD_OPTION_CHECKS = {
   readOnly: FLAG,
   explain: FLAG,
   author: callable('of the request that returns a text'),
-  actions: listOf("{ id: 'traffic', label: 'Send traffic', run: () => … }", isAction),
+  actions: {
+    ...ACTIONS,
+    accepts: (value) => ACTIONS.accepts(value) && repeatedId(value) === undefined,
+    fix: (value) => {
+      const id = repeatedId(value);
+      return id === undefined ? undefined : `"${id}" is the id of several actions`;
+    },
+  },
 } satisfies Record<keyof RateLimitDashboardOptions, OptionCheck>;
 
 const isGuard = (value: unknown): boolean => {

@@ -92,9 +92,9 @@ export interface FoundRule {
 export interface FoundSubject {
   /** The rules that have counted it, or that treat it in another way than others; of all subjects, those above a threshold. */
   readonly rules: readonly FoundRule[];
-  /** Number of the other rules that can count it. */
+  /** Number of the other rules that can count it, and have not. */
   readonly unused: number;
-  /** Why authors and reasons of its blocks are missing. */
+  /** What is missing, and why. */
   readonly problem?: string;
   readonly restrictions: readonly Restriction[];
 }

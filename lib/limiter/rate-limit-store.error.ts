@@ -1,17 +1,19 @@
 import { escaped, messageOf } from '../contracts/shown.js';
 
-const HERE = 'It applies in this process only; repeat it when the store is available again.';
+const UNCONFIRMED =
+  'It applies in this process, and may have been made in the store: repeat it when the store is available again.';
 
 function textOf(operation: RateLimitStoreError['operation'], reason: string): string {
   if (operation === 'read') return `live rules: the source could not be read (${reason}).`;
   return operation === 'change'
     ? `live rules: the source did not confirm the change (${reason}). It may have been made: check with rules.get().`
-    : `${operation}: the store did not confirm it (${reason}). ${HERE}`;
+    : `${operation}: the store did not confirm it (${reason}). ${UNCONFIRMED}`;
 }
 
 /**
  * Thrown by `block`, `unblock` and `reset` when Redis did not confirm the operation, and by the methods of live rules
- * when their source did not. Repeat it when Redis decides again; a change of a live rule may have been made.
+ * when their source did not. It may have been made all the same: repeat an operation when Redis decides again, and read a
+ * live rule before the change is repeated.
  */
 export class RateLimitStoreError extends Error {
   override readonly name = 'RateLimitStoreError';

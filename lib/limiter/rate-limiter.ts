@@ -150,7 +150,7 @@ export class RateLimiter {
    *
    * @param rule a rule with the field `block`
    * @throws RateLimitConfigError if the rule, the duration or an option is invalid
-   * @throws RateLimitStoreError if Redis did not confirm it; then the fallback of this process alone applies it
+   * @throws RateLimitStoreError if Redis did not confirm it; the fallback of this process applies it, and Redis may have
    * @example
    * await limits.block('login', ip, '1h', { by: 'fraud detection', reason: 'stolen cards' });
    */
@@ -168,7 +168,7 @@ export class RateLimiter {
    *
    * @returns whether there was a block
    * @throws RateLimitConfigError if the rule is invalid
-   * @throws RateLimitStoreError if Redis did not confirm it; then the fallback of this process alone applies it
+   * @throws RateLimitStoreError if Redis did not confirm it; the fallback of this process applies it, and Redis may have
    */
   unblock(rule: BlockingRule, subject: SubjectValue): Promise<boolean> {
     return this.run(rule, (operations) => operations.unblock(rule, subject));
@@ -179,7 +179,7 @@ export class RateLimiter {
    *
    * @returns whether there was a counter or a block
    * @throws RateLimitConfigError if a rule is invalid
-   * @throws RateLimitStoreError if Redis did not confirm it; then the fallback of this process alone applies it
+   * @throws RateLimitStoreError if Redis did not confirm it; the fallback of this process applies it, and Redis may have
    */
   reset(rules: Rules<AnyRule>, subject: SubjectValue): Promise<boolean> {
     return this.run(rules, (operations) => operations.reset(rules, subject));

@@ -147,8 +147,8 @@ export class RateLimitService extends RateLimiter {
    * @param options.window the window of the counters, for a rule whose window is a function
    * @returns whether there was a counter or a block
    * @throws RateLimitConfigError if a rule is unknown or invalid, or its window is a function and none is given
-   * @throws RateLimitStoreError if Redis did not confirm the reset; it then applies to the fallback of this process
-   *   only
+   * @throws RateLimitStoreError if Redis did not confirm the reset; the fallback of this process applies it, and
+   *   Redis may have
    */
   override async reset(
     rules: OrRoutes<AnyRule>,

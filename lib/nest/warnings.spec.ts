@@ -31,6 +31,10 @@ describe('a warning', () => {
       'Rule b. (RL_INVALID_VALUE, see docs/warnings.md)',
     ]);
     expect([...warnings.active]).toEqual([['RL_INVALID_VALUE', 'Rule b.']]);
+    expect(warnings.all).toEqual([
+      ['RL_INVALID_VALUE', 'Rule a.'],
+      ['RL_INVALID_VALUE', 'Rule b.'],
+    ]);
   });
 
   it.each<WarningsOption>([false, { RL_TRUST_PROXY_ALL: false }])(

@@ -17,9 +17,18 @@ export class Warnings {
   /** @internal */
   constructor(@Inject(RATE_LIMIT_OPTIONS) private readonly options: RateLimitModuleOptions) {}
 
-  /** Messages of the warnings that were logged, by code. */
+  /** Messages of the warnings that were logged, by code: of several with one code the latest. */
   get active(): ReadonlyMap<WarningCode, string> {
-    return new Map(Array.from(this.logged, ([entry, text]) => [entry.split(' ')[0] as WarningCode, text]));
+    return new Map(this.all);
+  }
+
+  /**
+   * Messages of the warnings that were logged, one for each object, with their codes.
+   *
+   * @internal
+   */
+  get all(): readonly (readonly [code: WarningCode, message: string])[] {
+    return Array.from(this.logged, ([entry, text]) => [entry.split(' ')[0] as WarningCode, text] as const);
   }
 
   /**

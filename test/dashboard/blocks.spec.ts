@@ -166,7 +166,9 @@ describe('a block while the list is not available', () => {
     const list = await app.ask('restrictions');
     expect([list.status, list.body]).toEqual([503, expect.stringContaining('The list of blocks')]);
     const found = JSON.parse((await app.find()).body) as FoundSubject;
-    expect(found.problem).toMatch(/^The list of blocks is not available: .*WRONGTYPE/);
+    expect(found.problem).toMatch(
+      /^Authors and reasons of its blocks are missing. The list of blocks is not available: .*WRONGTYPE/,
+    );
     expect(found.restrictions).toEqual([expect.objectContaining({ by: 'unknown' })]);
   });
 
@@ -175,12 +177,15 @@ describe('a block while the list is not available', () => {
     const id = await app.idOf();
     await withoutWrites(async () => {
       const { status, body } = await app.block(id);
-      expect([status, body]).toEqual([503, expect.stringContaining('in this process only')]);
+      expect([status, body]).toEqual([
+        503,
+        expect.stringContaining('in this process, and may have been made'),
+      ]);
       expect((await app.login(IP)).status).toBe(429);
     });
   });
 
-  it('is found, and the list is a 503 without an error in the log, while Redis hangs', async () => {
+  it('is found, without the permits left that only Redis knows, and the list is a 503 without an error in the log, while Redis hangs', async () => {
     const own = await startRedisServer();
     const app = await start(uniquePrefix(), { redis: own.url, timeout: 100 });
     await app.idOf();
@@ -189,6 +194,12 @@ describe('a block while the list is not available', () => {
     expect([status, body]).toEqual([503, expect.stringMatching(/The list of blocks is not available: /)]);
     const found = await app.find();
     expect([found.status, found.body]).toEqual([200, expect.stringContaining('The list of blocks')]);
+    const { rules, unused, problem } = JSON.parse(found.body) as FoundSubject;
+    expect([rules, unused, problem]).toEqual([
+      [],
+      0,
+      expect.stringMatching(/^What it has left is not known for rules that Redis cannot decide: 1\. /),
+    ]);
     expect(app.logs.ours().filter(({ message }) => message.includes('failed'))).toEqual([]);
     await own.resume();
     await closeApps();

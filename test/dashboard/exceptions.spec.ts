@@ -37,6 +37,41 @@ it.each(FRAMEWORKS)(
   },
 );
 
+it.each(FRAMEWORKS)(
+  'a message with the text of an operator that looks like one about a subject is answered, and the text is masked, on %s',
+  async (framework) => {
+    const { change } = await startDashboard({ framework });
+    for (const text of ['{secret}', '[secret]', '-00', '"\\q']) {
+      const body = { rule: 'default', fields: { limit: ` for subject ${text}` } };
+      const answer = await change('rules/preview', body);
+      const { message } = JSON.parse(answer.body) as { message: string };
+      expect([text, answer.status, message.includes('limit: got')]).toEqual([text, 422, true]);
+      expect(message).not.toContain('secret');
+    }
+  },
+);
+
+it('a rejected exception is a problem on the page for each rule and code, without its subject', async () => {
+  const fields = { limit: 'abc' as unknown as number };
+  const entries = ['login', 'default', 'gone'].map((rule) => ({ rule, subject: SECRETS[0], fields }));
+  const bidi = { rule: 'login', subject: ['secret\u202e', 'a "secret'], fields };
+  const liveRules = {
+    watch: () => () => undefined,
+    load: async () => ({ version: 1, entries: [...entries, bidi] }),
+  };
+  const { snapshot } = await startDashboard({ limits: { liveRules } });
+  const texts = (await snapshot()).problems.map(({ text }) => text);
+  for (const rule of ['login', 'default', 'gone']) {
+    const ofRule = texts.filter(
+      (text) => text.includes(`live rule "${rule}"`) && text.includes('RL_LIVE_RULE_REJECTED'),
+    );
+    expect([rule, ofRule.length]).toEqual([rule, 1]);
+  }
+  expect(texts.join('\n')).toContain('for subject "an•••m"');
+  expect(texts.join('\n')).toContain('subject of live rule "login": got "•••"; allowed: an IP address');
+  expect(texts.join('\n')).not.toContain('secret');
+});
+
 it('the snapshot has the number of subjects with a live exception of each rule', async () => {
   const { app, rule } = await startDashboard({ limits: { liveRules: new MemoryRuleSource() } });
   expect((await rule('default')).exceptions).toBe(0);

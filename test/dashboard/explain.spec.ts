@@ -4,7 +4,15 @@ import { RateLimitService } from '../../lib/index.js';
 import { MOST_RESULTS } from '../../lib/dashboard/collect/denial-record.js';
 import { MemoryRuleSource } from '../../lib/live.js';
 import { closeApps } from '../support/nest-app.js';
-import { AdminGuard, startDashboard, type DashboardApp, type DashboardSetup } from './dashboard-app.js';
+import { startRedisServer } from '../support/redis/redis-server.mjs';
+import { until } from '../support/redis/until.mjs';
+import {
+  AdminGuard,
+  EVERY_USER,
+  startDashboard,
+  type DashboardApp,
+  type DashboardSetup,
+} from './dashboard-app.js';
 
 afterEach(closeApps);
 
@@ -119,6 +127,22 @@ describe('a customer who calls because of a 429', () => {
     const id = await deniedId(app);
     await expect(app.limits.explain(id, BY)).rejects.toThrow('RateLimitDashboardModule has explain: false');
   });
+});
+
+it('an explanation while Redis hangs is a 503 with the reason, without an error in the log', async () => {
+  const server = await startRedisServer();
+  const app = await start({
+    limits: { redis: server.url, prefix: 'x:', timeout: 100 },
+    dashboard: { unmaskGuards: [EVERY_USER] },
+  });
+  await until(async () => (await app.snapshot()).processes.length === 1, 'the page');
+  await server.pause();
+  const { status, body } = await app.change('explain', { id: 'q7Xk0aV3mJtE' });
+  expect([status, body]).toEqual([503, expect.stringContaining('Redis cannot be read: ')]);
+  expect(app.logs.ours().filter(({ message }) => message.includes('failed'))).toEqual([]);
+  await server.resume();
+  await closeApps();
+  await server.stop();
 });
 
 describe('the request of the page that explains a denial', () => {

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { RateLimitModule } from '../../lib/index.js';
+import { RateLimitModule, Warnings } from '../../lib/index.js';
 import { RateLimitDashboardModule } from '../../lib/dashboard.js';
 import { closeApps, FRAMEWORKS, startApp } from '../support/nest-app.js';
 import { startDashboard } from './dashboard-app.js';
@@ -38,6 +38,20 @@ describe.each(FRAMEWORKS)('the operations page on %s', (framework) => {
     const { seconds } = await snapshot();
     expect(seconds.reduce((sum, { allowed }) => sum + allowed, 0)).toBe(4);
   });
+});
+
+it('shows a warning of each code before others, and how many are missing', async () => {
+  const { app, snapshot } = await startDashboard();
+  const warnings = app.get(Warnings);
+  for (let nth = 0; nth < 12; nth += 1) warnings.warn('RL_INVALID_VALUE', `Rule ${nth}.`, `rule ${nth}`);
+  warnings.warn('RL_LARGE_LOG', 'A large log.');
+  const shown = (await snapshot()).problems.map(({ text }) => text);
+  expect(shown.slice(0, 3)).toEqual([
+    'Rule 11. (RL_INVALID_VALUE)',
+    'A large log. (RL_LARGE_LOG)',
+    'Rule 0. (RL_INVALID_VALUE)',
+  ]);
+  expect(shown.slice(9)).toEqual(['Rule 7. (RL_INVALID_VALUE)', 'The log has 3 more of these problems.']);
 });
 
 it('an application has one operations page', async () => {

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { HttpException } from '@nestjs/common';
 import type { IncomingMessage } from 'node:http';
 import { RateLimitModule } from '../../lib/index.js';
 import { MemoryRuleSource } from '../../lib/live.js';
@@ -65,6 +66,42 @@ describe.each(FRAMEWORKS)('the operations page on %s', (framework) => {
     expect(runs).toBe(0);
     expect(await statusOf({ ...FROM_PAGE, origin: here, 'sec-fetch-site': 'same-origin' })).toBe(200);
     expect(runs).toBe(1);
+  });
+
+  it('has no entry for what every object inherits, also behind a fragment, which browsers do not send', async () => {
+    const { send, ask, logs } = await startDashboard({ framework });
+    for (const name of ['constructor', 'toString', '__proto__', 'hasOwnProperty']) {
+      const statuses = [
+        (await ask(name)).status,
+        (await ask(`snapshot;/${name}`)).status,
+        (await send({ method: 'POST', path: `/rate-limits/actions/${name}`, headers: FROM_PAGE, body: '{}' }))
+          .status,
+      ];
+      expect([name, statuses]).toEqual([name, [404, 404, 404]]);
+      const { status, body } = await ask(`snapshot#/${name}`);
+      expect([name, status, Object.keys(JSON.parse(body) as object)]).toEqual([
+        name,
+        200,
+        expect.arrayContaining(['rules']),
+      ]);
+      expect((await ask(`page#/${name}`)).headers['content-type']).toBe('text/html; charset=utf-8');
+    }
+    expect(logs.ours().filter(({ message }) => message.includes('failed'))).toEqual([]);
+  });
+
+  it('answers 500 to an error of an action that cannot be sent', async () => {
+    const run = (): never => {
+      throw new HttpException('x', 1000);
+    };
+    const { change } = await startDashboard({
+      framework,
+      dashboard: { actions: [{ id: 'traffic', label: 'Traffic', run }] },
+    });
+    const { status, body } = await change('actions/traffic', {});
+    expect([status, body]).toEqual([
+      500,
+      expect.stringContaining('the log of the application has the reason'),
+    ]);
   });
 
   it('changes nothing by GET', async () => {
@@ -233,6 +270,10 @@ describe('the options of the operations page', () => {
     [{ guards: [{}] }, 'guards: got [{}]; allowed: a list of guards'],
     [{ unmaskGuards: AdminGuard }, 'unmaskGuards: got'],
     [{ actions: [{ id: '<b>' }] }, 'actions: got'],
+    [
+      { actions: ['One', 'Other'].map((label) => ({ id: 'a', label, run: () => label })) },
+      /actions: got .*: "a" is the id of several actions; allowed: .*, each with another id$/,
+    ],
     [{ guard: AdminGuard }, 'RateLimitDashboardModule.forRoot.guard: no such option'],
   ])('%p: an invalid value is an error with the values allowed', (options, message) => {
     expect(() => RateLimitDashboardModule.forRoot(options as object)).toThrow(message);

@@ -126,7 +126,7 @@ describe('while the store cannot decide', () => {
     const blocked = one.block(blocking, 'ann', '5m');
     await expect(blocked).rejects.toThrow(RateLimitStoreError);
     await expect(blocked).rejects.toThrow(
-      'block: the store did not confirm it (the store is gone). It applies in this process only; repeat it when the store is available again.',
+      'block: the store did not confirm it (the store is gone). It applies in this process, and may have been made in the store: repeat it when the store is available again.',
     );
     expect(await one.peek(blocking, 'ann')).toMatchObject({ allowed: false, retryAfterMs: 300_000 });
     expect(await other.peek(blocking, 'ann')).toMatchObject({ allowed: true });

@@ -9,7 +9,6 @@ import {
   subjectFromSource,
 } from '../../rules/subject.js';
 import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto';
-import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import type { ExceptedSubject } from '../../contracts/rule-source.js';
 import type { NamedSubject } from '../snapshot.js';
 
@@ -121,12 +120,19 @@ export function shownLive<
 const SUBJECT =
   /(?<= for subject )(?:"(?:[^"\\]|\\.)*"|\[(?:"(?:[^"\\]|\\.)*"|[^"\]])*\]|\{(?:"(?:[^"\\]|\\.)*"|[^"}])*\}|-?\d+)/g;
 
-/** Returns an error without the subjects in its messages; other errors as they are. */
-export function withMaskedSubjects(error: unknown): unknown {
-  if (!(error instanceof RateLimitConfigError)) return error;
-  return new RateLimitConfigError(error.problems.map((each) => each.replace(SUBJECT, maskedText)));
+/** A subject of another form than its rule counts by, as `shown` writes it: up to 80 characters and an ellipsis. */
+const MISFIT = /(\bsubject of .*?: got ).{0,81}(?=; allowed: )/g;
+
+/** Returns a message with the subjects in it masked. */
+export function withMaskedSubjects(message: string): string {
+  return message.replace(SUBJECT, maskedText).replace(MISFIT, `$1"${HIDDEN}"`);
 }
 
-function maskedText(json: string): string {
-  return JSON.stringify(masked(subjectFromSource(JSON.parse(json) as ExceptedSubject)));
+/** The text of a client or an operator may look like a message without being JSON. */
+function maskedText(text: string): string {
+  try {
+    return JSON.stringify(masked(subjectFromSource(JSON.parse(text) as ExceptedSubject)));
+  } catch {
+    return JSON.stringify(HIDDEN);
+  }
 }

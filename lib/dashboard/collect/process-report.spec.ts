@@ -13,6 +13,14 @@ describe('the report of a process', () => {
     expect(readReport(JSON.stringify(report))).toEqual(report);
   });
 
+  it('holds ten problems of at most 600 characters, and how many others there are', () => {
+    const problems = Array.from({ length: 12 }, (_, nth) => `${nth} ${'x'.repeat(1000)}`);
+    const reported = reportOf({ ...state, problems }, new Collector(Date.now)).problems;
+    expect(reported.map(({ length }) => length)).toEqual([...Array(10).fill(601), 37]);
+    expect(reported.at(-1)).toBe('The log has 2 more of these problems.');
+    expect(reportOf({ ...state, problems: ['a'] }, new Collector(Date.now)).problems).toEqual(['a']);
+  });
+
   it('is read without what an earlier release does not write', () => {
     const { package: _package, liveRules: _live, problems: _problems, keptMs: _kept, ...earlier } = report;
     const added = { package: 'another', liveRules: '', problems: [], keptMs: 5000 };

@@ -63,7 +63,7 @@ export function reportOf(process: ProcessState, collector: Collector) {
   const current = collector.minutes.at(now);
   const minute = process.hasEnded ? undefined : (collector.minutes.kept[0] ?? current);
   const rules: RuleReport[] = [];
-  const problems = process.problems.slice(0, MOST_PROBLEMS).map(shortened);
+  const problems = shownProblems(process.problems);
   let room = LONGEST_FIGURES - JSON.stringify([minute, problems]).length;
   let uncounted = collector.uncounted.sum(second, RATE_S);
   for (const report of Array.from(collector.rules, (each) => ruleReport(each, second)).sort(byRequests)) {
@@ -107,6 +107,13 @@ export function readReport(text: string): ProcessReport | undefined {
 
 function fits(fields: Readonly<Record<string, unknown>>, checks: Checks): boolean {
   return Object.entries(checks).every(([name, accepts]) => accepts(fields[name]));
+}
+
+/** Returns as many problems as a report holds, and how many there are beside them. */
+function shownProblems(problems: readonly string[]): readonly string[] {
+  const shown = problems.slice(0, MOST_PROBLEMS).map(shortened);
+  const others = problems.length - shown.length;
+  return others > 0 ? [...shown, `The log has ${others} more of these problems.`] : shown;
 }
 
 function shortened(text: string): string {

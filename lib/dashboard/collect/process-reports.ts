@@ -25,6 +25,7 @@ import type { RateLimitModuleOptions } from '../../nest/rate-limit.options.js';
 import { RATE_LIMIT_OPTIONS, RATE_LIMIT_REDIS } from '../../nest/tokens.js';
 import { version } from '../page.embedded.js';
 import { Collector } from './collector.js';
+import { withMaskedSubjects } from './masked.js';
 import { MOST_RULES, type MinuteCounts } from './counts.js';
 import { readReport, reportOf, type ProcessReport, type ServerStates } from './process-report.js';
 import { ReportReader, type AllReports } from './report-reader.js';
@@ -141,15 +142,21 @@ export class ProcessReports implements OnModuleInit, OnApplicationShutdown {
     const reporting = async () => (await this.all()).reports.filter(({ isCurrent }) => isCurrent);
     const others = (ids ?? (await reporting()).map(({ id }) => id)).filter((id) => id !== own);
     if (!records || others.length === 0) return [];
-    const unreadable = ({ message }: Error): never => {
-      throw new ServiceUnavailableException(`Redis cannot be read: ${message}`);
-    };
     const ask = () => records.ask(kind + END_OF_KIND + text);
     const question = await until(queueMs, ask, Boolean).catch(unreadable);
     if (!question) throw new ServiceUnavailableException(BUSY);
     const look = () => records.answers(question, others);
     const answers = until(waitMs, look, (found) => !found.includes(null));
     return answers.finally(() => records.close(question)).catch(unreadable);
+  }
+
+  /**
+   * Returns the processes that have written ids of denials.
+   *
+   * @throws ServiceUnavailableException if Redis cannot be read
+   */
+  async writers(): ReturnType<ProcessRecords['writers']> {
+    return this.records ? this.records.writers().catch(unreadable) : [];
   }
 
   private own(hasEnded = false): ProcessReport {
@@ -161,7 +168,7 @@ export class ProcessReports implements OnModuleInit, OnApplicationShutdown {
       servers: this.serverStates(),
       package: version,
       liveRules: String(this.limits.rules.version ?? ''),
-      problems: this.health.problems,
+      problems: this.health.problems.map(withMaskedSubjects),
       hasEnded,
       keptMs: hasEnded ? ENDED_MS : KEPT_MS,
     };
@@ -217,6 +224,11 @@ export class ProcessReports implements OnModuleInit, OnApplicationShutdown {
     const answer = this.answers.get(question.text.slice(0, end))?.(question.text.slice(end + 1));
     if (answer !== undefined) await this.records!.answer(question, JSON.stringify(answer));
   }
+}
+
+/** @throws ServiceUnavailableException always */
+function unreadable({ message }: Error): never {
+  throw new ServiceUnavailableException(`Redis cannot be read: ${message}`);
 }
 
 function added(counts: MinuteCounts): AddedMinute {

@@ -71,8 +71,7 @@ export class Explanations implements OnModuleInit {
 
   /** Returns a denial of another process, or why there is none, as a sentence. */
   private async ofOthers(id: string, until: number): Promise<SentDenial | string> {
-    const writers = this.processes.records?.writers();
-    const [known = [], { reports }] = await Promise.all([writers, this.processes.all()]);
+    const [known, { reports }] = await Promise.all([this.processes.writers(), this.processes.all()]);
     const found = known.filter(({ key }) => hasWritten(Buffer.from(key, 'hex'), id));
     const [writer] = found;
     const isOwn = hasWritten(denialIds.key, id);

@@ -22,7 +22,7 @@ import { subjectFromProgram } from '../../rules/subject.js';
 import { Restrictions } from '../subjects/restrictions.js';
 import { SubjectActions, SUBJECTS, type Given } from '../subjects/subject-actions.js';
 import { History } from './history.js';
-import { authorOf, pathEnd, type DashboardRequest } from './request-checks.js';
+import { authorOf, ownEntry, pathEnd, type DashboardRequest } from './request-checks.js';
 
 type Checks = Readonly<Partial<Record<keyof Given, OptionCheck>>>;
 
@@ -125,7 +125,7 @@ export class Changes {
     const [room, name] = pathEnd(request);
     const { author, readOnly } = this.options;
     const action: Change = { checks: {}, run: () => this.act(room, name) };
-    const change = unmasking ?? CHANGES[`${room}/${name}`] ?? action;
+    const change = unmasking ?? ownEntry(CHANGES, `${room}/${name}`) ?? action;
     if (readOnly && !change.isRead) throw new ForbiddenException('The operations page is read-only.');
     const given: Given = {
       ...bodyOf(request, change.checks),

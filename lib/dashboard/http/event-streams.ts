@@ -6,7 +6,7 @@ import {
   type OnModuleDestroy,
 } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
-import { every, type Timer } from '../../contracts/timer.js';
+import { after, every, type Timer } from '../../contracts/timer.js';
 import { afterResponse } from '../../http/response-end.js';
 import type { Snapshot } from '../snapshot.js';
 import { patchOf } from '../snapshot-patch.js';
@@ -22,6 +22,9 @@ const LONGEST = 600;
 
 /** A client that reads slowly gets nothing more while so many bytes wait, and then a whole snapshot. */
 const MOST_WAITING = 1_000_000;
+
+/** Milliseconds that a client has to read the rest of a stream that has ended. */
+const LAST_MS = 5000;
 
 /** A page that follows the figures. */
 interface Stream {
@@ -74,9 +77,15 @@ export class EventStreams implements OnModuleDestroy {
 
   onModuleDestroy(): void {
     this.hasEnded = true;
-    for (const response of this.streams.keys()) response.end();
-    this.streams.clear();
-    this.timer?.stop();
+    for (const response of this.streams.keys()) this.end(response);
+  }
+
+  /** Frees the place of a stream at once: a response to a client that does not read would never finish. */
+  private end(response: ServerResponse): void {
+    this.close(response);
+    response.end();
+    const timer = after(LAST_MS, () => response.destroy());
+    afterResponse(response, () => timer.stop());
   }
 
   private close(response: ServerResponse): void {
@@ -89,7 +98,7 @@ export class EventStreams implements OnModuleDestroy {
   private tick(): void {
     this.seconds += 1;
     for (const [response, { since }] of this.streams) {
-      if (this.seconds - since >= LONGEST) response.end();
+      if (this.seconds - since >= LONGEST) this.end(response);
     }
     void this.sendSnapshot();
   }
@@ -103,7 +112,7 @@ export class EventStreams implements OnModuleDestroy {
       this.last = snapshot;
       let whole: string | undefined;
       for (const [response, stream] of this.streams) {
-        if (response.writableEnded || response.writableLength > MOST_WAITING) stream.isCurrent = false;
+        if (response.writableLength > MOST_WAITING) stream.isCurrent = false;
         else if (stream.isCurrent && update !== undefined) response.write(update);
         else {
           response.write((whole ??= eventOf('snapshot', snapshot)));

@@ -3,6 +3,7 @@ import { HttpException, type Logger } from '@nestjs/common';
 import { RateLimitConfigError } from '../../contracts/rate-limit-config.error.js';
 import { RateLimitConflictError } from '../../contracts/rate-limit-conflict.error.js';
 import { RateLimitStoreError } from '../../limiter/rate-limit-store.error.js';
+import { withMaskedSubjects } from '../collect/masked.js';
 
 /** Headers of every response of the page. */
 const HEADERS = {
@@ -70,5 +71,5 @@ export function failureOf(error: unknown, logger: Logger): Reply {
 }
 
 function failure(status: number, message: string): Reply {
-  return jsonReply({ statusCode: status, message }, status);
+  return jsonReply({ statusCode: status, message: withMaskedSubjects(message) }, status);
 }

@@ -108,10 +108,20 @@ function isOwn(origin: string | string[], request: DashboardRequest): boolean {
   return !!host && [sentHost(request), request.host].includes(host);
 }
 
+/** Returns the path of a request, and its query if it has one. Frameworks route without a fragment, which no browser sends. */
+export function pathAndQuery({ originalUrl, url }: DashboardRequest): readonly [string, string?] {
+  return (originalUrl ?? url).replace(/#.*/s, '').split('?') as [string, string?];
+}
+
 /** Returns the last two parts of the path of a request. */
-export function pathEnd({ originalUrl, url }: DashboardRequest): readonly [string, string] {
-  const [path] = (originalUrl ?? url).split('?') as [string];
+export function pathEnd(request: DashboardRequest): readonly [string, string] {
+  const [path] = pathAndQuery(request);
   return ['', '', ...path.split('/').filter(Boolean)].slice(-2) as [string, string];
+}
+
+/** Returns the entry of a name; `undefined` for what every object inherits, such as `constructor`. */
+export function ownEntry<Entry>(entries: Readonly<Record<string, Entry>>, name: string): Entry | undefined {
+  return Object.hasOwn(entries, name) ? entries[name] : undefined;
 }
 
 /** The author of changes by users without an id. */

@@ -48,9 +48,14 @@ function Finder({ readOnly, unmask, close }: Rights & { close: () => void }) {
 }
 
 function foundText({ rules, unused, problem }: FoundSubject): string {
-  const used = rules.length === 0 ? 'No rule has counted it' : `${counted(rules.length, 'rule')} counted it`;
-  const text = `${used}. It has all its permits under ${counted(unused, 'other rule')}.`;
-  return problem === undefined ? text : `${text} Authors and reasons of its blocks are missing. ${problem}`;
+  const isComplete = problem === undefined;
+  const texts = [
+    rules.length > 0 && `${counted(rules.length, 'rule')} counted it.`,
+    rules.length === 0 && isComplete && 'No rule has counted it.',
+    (unused > 0 || isComplete) && `It has all its permits under ${counted(unused, 'other rule')}.`,
+    problem,
+  ];
+  return texts.filter(Boolean).join(' ');
 }
 
 function rulesTable(rules: readonly FoundRule[], { readOnly, changed }: Row) {

@@ -17,7 +17,7 @@ class RefusedError extends Error {
 /**
  * Reads JSON from an address below the page.
  *
- * @throws RefusedError if the status is not that of a success, or the server cannot be reached
+ * @throws RefusedError if the status is not that of a success, the body is not JSON, or the server cannot be reached
  */
 export function read<Reply>(path: string): Promise<Reply> {
   return send<Reply>(path, { headers: { accept: 'application/json' } });
@@ -26,7 +26,7 @@ export function read<Reply>(path: string): Promise<Reply> {
 /**
  * Sends a change. The header cannot be set by a form of another site.
  *
- * @throws RefusedError if the status is not that of a success, or the server cannot be reached
+ * @throws RefusedError if the status is not that of a success, the body is not JSON, or the server cannot be reached
  */
 export function post<Reply>(path: string, body: object): Promise<Reply> {
   return send<Reply>(path, {
@@ -40,10 +40,15 @@ async function send<Reply>(path: string, init: RequestInit): Promise<Reply> {
   const signal = AbortSignal.timeout(LONGEST_MS);
   const response = await fetch(path, { ...init, signal, cache: 'no-store' }).catch(() => undefined);
   if (!response) throw new RefusedError(0, 'The application cannot be reached.');
-  const body: unknown = await response.json().catch(() => ({}));
+  const body: unknown = await response.json().catch(() => undefined);
   if (!response.ok) throw new RefusedError(response.status, messageOf(response, body));
+  if (body === undefined) throw new RefusedError(response.status, UNREADABLE);
   return body as Reply;
 }
+
+/** Such as an empty one, or the login page that a redirect of an ended session leads to. */
+const UNREADABLE =
+  'The answer of the application cannot be read, so the request may have failed. Reload the page.';
 
 function messageOf({ status, statusText }: Response, body: unknown): string {
   const { message } = (body ?? {}) as { message?: unknown };

@@ -1,5 +1,4 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { hasFigures } from '../../contracts/decision.js';
 import { ifValid } from '../../contracts/rate-limit-config.error.js';
 import type { CompiledRule, RuleHit } from '../../rules/compiled-rule.js';
 import { RateLimitService } from '../../nest/rate-limit.service.js';
@@ -60,9 +59,9 @@ export class Restrictions {
     const states = await statesOf(this.limits, hits);
     const listed = await this.blocks.read().catch((error: unknown) => error as Error);
     const notes = new Map((listed instanceof Error ? [] : listed).map((note) => [blockKey(note), note]));
-    const problem = listed instanceof Error && { problem: listed.message };
     const restrictions = new Map<string, Restriction>();
     const used = new Set<TableRule>();
+    const undecided = new Set<TableRule>();
     const found = states.flatMap((state): readonly FoundRule[] => {
       const { hit } = state;
       const rule = rules.get(hit.key)!;
@@ -74,14 +73,22 @@ export class Restrictions {
       const note = notes.get(key);
       const endsInMs = endOf(note, [state]);
       if (endsInMs > 0) restrictions.set(`${key} block`, blockOf(secret, note ?? block, endsInMs));
-      const isKnown = dynamic.length === 0 && hasFigures(state);
+      const isDecided = state.fallback === undefined; // The fallback has the share of this process only.
+      if (!isDecided) undecided.add(rule);
+      const isKnown = dynamic.length === 0 && isDecided;
       const isUsed = isKnown && (!state.allowed || state.remaining < state.limit);
       if (!isUsed && !exception && endsInMs === 0) return [];
       used.add(rule);
       return [foundRule(secret, name, state, isKnown)];
     });
-    const unused = new Set(rules.values()).size - used.size;
-    return { rules: found, unused, restrictions: [...restrictions.values()], ...problem };
+    const unused = new Set(rules.values()).size - new Set([...used, ...undecided]).size;
+    const problem = missing(undecided.size, listed);
+    return {
+      rules: found,
+      unused,
+      restrictions: [...restrictions.values()],
+      ...(problem !== '' && { problem }),
+    };
   }
 
   /** Returns the counters of subjects above a threshold; without figures if this process does not know them. */
@@ -104,6 +111,15 @@ export class Restrictions {
     const rules = this.limits.table.rulesNamed(rule);
     return hitsOf(rules, subjectOfText(subject)).filter(({ block }) => block);
   }
+}
+
+/** Returns what a search lacks, and why; an empty text if it is complete. */
+function missing(undecided: number, listed: unknown): string {
+  const texts = [
+    undecided > 0 && `What it has left is not known for rules that Redis cannot decide: ${undecided}.`,
+    listed instanceof Error && `Authors and reasons of its blocks are missing. ${listed.message}`,
+  ];
+  return texts.filter(Boolean).join(' ');
 }
 
 /** Returns milliseconds until a block ends: by its note if the fallback decides, or this process does not block by the rule. */
