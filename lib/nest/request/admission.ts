@@ -146,7 +146,7 @@ export class Admission implements OnApplicationShutdown {
   ): Promise<void> {
     const rules: string[] = [];
     for (const limit of limits) {
-      if (!(await this.isCharged(limit, end, exchange))) rules.push(...limit.names);
+      if (!(await this.isCharged(limit, end, exchange))) rules.push(limit.name, `${limit.name}?`);
     }
     const decided = rules.filter((name) => decides(decision, name));
     if (decided.length > 0) await this.engine.refund(decision, { rules: decided });

@@ -105,10 +105,6 @@ export class RouteLimit {
     return this.isHeld || this.count !== 'all' || this.isSettled;
   }
 
-  get names(): readonly string[] {
-    return this.fields.trial === undefined ? [this.name] : [this.name, `${this.name}?`];
-  }
-
   /** Whether the rule denies requests; a shadow rule does not. */
   get isEnforced(): boolean {
     return this.fields.mode !== 'shadow';
