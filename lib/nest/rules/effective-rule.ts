@@ -50,8 +50,11 @@ export class EffectiveRule {
     this.dynamic = dynamicFields(fields);
     this.isHeld = compiled.algorithm.leases === true;
     this.maxWaitMs = compiled.maxWaitMs ?? 0;
+    const sources = [fields.by].flat();
     this.isConditional =
-      this.maxWaitMs > 0 || [...this.dynamic, fields.plan, fields.skipIf, fields.allowList].some(Boolean);
+      this.maxWaitMs > 0 ||
+      [...this.dynamic, fields.plan, fields.skipIf, fields.allowList].some(Boolean) ||
+      (fields.mode === 'shadow' && sources.some((part) => typeof part === 'function'));
     this.own = this.keyed(compiled, fields);
   }
 
