@@ -67,9 +67,14 @@ export class Conditions {
     if (typeof keyed === 'string') return this.withoutLimit(exchange, rule, keyed);
     const cost = isOpen ? await this.costOf(exchange, rule) : undefined;
     const applied = limit.hits(await this.subjectIn(exchange, rule), rule, exchange, keyed, cost, plan);
-    const { maxWaitMs } = rule;
-    const waits = maxWaitMs > 0 && (rule.isHeld || exchange.context.getType<string>() === 'provider');
-    if (!waits || 'reason' in applied) return applied;
+    const waits = rule.isHeld || exchange.context.getType<string>() === 'provider';
+    return waits && !('reason' in applied) ? this.waiting(applied, exchange) : applied;
+  }
+
+  /** Lets hits wait as long as their rule says, with its plan or the exception of its subject. */
+  private waiting(applied: readonly RuleHit[], exchange: Exchange): readonly RuleHit[] {
+    const { maxWaitMs = 0 } = applied[0]?.rule ?? {}; // A trial limit waits as long as its rule.
+    if (maxWaitMs === 0) return applied;
     const signal = (): AbortSignal | undefined => exchange.gone();
     const current = async (): Promise<readonly RuleHit[]> => {
       const now = await this.limit.apply(exchange); // A live change may have come meanwhile.

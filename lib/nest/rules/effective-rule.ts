@@ -1,3 +1,4 @@
+import { isFields } from '../../contracts/fields.js';
 import type { Duration } from '../../contracts/duration.js';
 import type { CompiledRule, Resolved } from '../../rules/compiled-rule.js';
 import type { CacheLimit, KeyedRule } from '../../rules/keyed-rule.js';
@@ -54,7 +55,8 @@ export class EffectiveRule {
     this.isConditional =
       this.maxWaitMs > 0 ||
       [...this.dynamic, fields.plan, fields.skipIf, fields.allowList].some(Boolean) ||
-      (fields.mode === 'shadow' && sources.some((part) => typeof part === 'function'));
+      (fields.mode === 'shadow' && sources.some((part) => typeof part === 'function')) ||
+      changes?.exceptions.some(hasWait) === true;
     this.own = this.keyed(compiled, fields);
   }
 
@@ -95,6 +97,10 @@ export class EffectiveRule {
     const counter = changes.find((change) => change?.counter !== undefined)?.counter;
     return this.place.keyed(until === undefined ? rule : { ...rule, until }, fields, counter);
   }
+}
+
+function hasWait({ fields }: HeldRule): boolean {
+  return isFields(fields) && 'maxWait' in fields;
 }
 
 /** A rule that differs between requests, or has a live change. */
