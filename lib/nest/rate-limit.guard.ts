@@ -166,7 +166,7 @@ export class RateLimitGuard implements CanActivate, OnModuleInit {
     if (isSkipped !== false && isSkipped !== undefined && isSkipped !== null) {
       const { name } = this.constructor;
       const reason = problem(`${name}.shouldSkip`, isSkipped, 'true or false');
-      this.warnings.warnOfInvalid(name, 'shouldSkip', reason, 'The rules apply to such a request');
+      this.warnings.warnOfInvalid(`${name} shouldSkip`, reason, 'The rules apply to such a request');
     }
     return this.apply(context, hooks);
   }

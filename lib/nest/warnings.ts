@@ -66,13 +66,14 @@ export class Warnings {
   }
 
   /**
-   * Logs an invalid value that a function of a rule returned, once per rule and field.
+   * Logs that a function of the application returned an invalid value, or failed.
    *
    * @internal
+   * @param about the function: it is logged once for each
    * @param outcome a sentence on what happens to such a request
    */
-  warnOfInvalid(rule: string, field: string, reason: string, outcome: string): void {
-    this.warn('RL_INVALID_VALUE', `${reason}. ${outcome}; correct the function.`, `${rule} ${field}`);
+  warnOfInvalid(about: string, reason: string, outcome: string): void {
+    this.warn('RL_INVALID_VALUE', `${reason}. ${outcome}; correct the function.`, about);
   }
 
   private isOff(code: WarningCode): boolean {

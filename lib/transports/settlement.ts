@@ -210,7 +210,7 @@ export class Settlement {
   }
 
   private report(limit: RouteLimit, reason: string): void {
-    this.warnings.warnOfInvalid(limit.name, 'settle', reason, OUTCOME);
+    limit.warnOfInvalid('settle', reason, OUTCOME);
   }
 
   /** Not by `stream.on`, which would let the stream flow before the response reads it. */

@@ -186,6 +186,42 @@ describe.each(FRAMEWORKS)('a function in a rule that fails, on %s', (framework) 
     expect(quiet.warnings()).toEqual([]);
   });
 
+  it('rules without a name are reported for each route, and a rule of the class once', async () => {
+    const invalid = (() => 'x') as never;
+    @RateLimit({ ...LOG, name: 'class', cost: invalid })
+    @Controller()
+    class Broken {
+      @RateLimit({ ...LOG, limit: invalid })
+      @Get('a')
+      a() {}
+
+      @RateLimit({ ...LOG, limit: () => -1 })
+      @Get('b')
+      b() {}
+
+      @RateLimit({ ...LOG, plans: { free: {} }, plan: () => 'pro' })
+      @Get('c')
+      c() {}
+
+      @RateLimit({ ...LOG, plans: { free: {} }, plan: () => 'max' })
+      @Get('d')
+      d() {}
+    }
+    const options = { onStoreError: 'allow', rules: { all: { ...LOG, skipIf: invalid } } } as const;
+    const metadata = { imports: [RateLimitModule.forRoot(options)], controllers: [Broken] };
+    const { get, logs } = await startApp(metadata, { framework });
+    for (const path of ['/a', '/b', '/c', '/d', '/a']) await get(path);
+    const reported = logs.ours().map(({ message }) => /^rule .*?: got/.exec(message)?.[0]);
+    expect(reported.sort()).toEqual([
+      'rule "all" of Broken.a.skipIf: got',
+      'rule "class" of Broken.a.cost: got',
+      'rule "default" of Broken.a.limit: got',
+      'rule "default" of Broken.b.limit: got',
+      'rule "default" of Broken.c.plan: got',
+      'rule "default" of Broken.d.plan: got',
+    ]);
+  });
+
   it('a rule applies when its skipIf returns neither true nor false', async () => {
     const skipIf = (() => 'no') as never;
     const app = await start({ ...LOG, limit: 1, skipIf });
@@ -207,8 +243,32 @@ describe.each(FRAMEWORKS)('a function in a rule that fails, on %s', (framework) 
     await until(() => app.warnings().length > 0, 'the response to be settled');
     expect((await app.get('/')).status).toBe(429);
     expect(app.warnings()).toEqual([
-      `rule "login".count: got undefined; allowed: a function that returns true or false. The request stays charged; correct the function. ${INVALID}`,
+      `rule "login" of Broken.get.count: got undefined; allowed: a function that returns true or false. The request stays charged; correct the function. ${INVALID}`,
     ]);
+  });
+
+  it('a function of a shadow rule that throws or rejects is reported once, and the other rules apply', async () => {
+    const thrown = () => {
+      throw new Error('no such plan');
+    };
+    const total = { window: '1m', limit: 2, algorithm: 'fixed-window' } as const;
+    const rules: Partial<RouteRule>[] = [
+      { limit: thrown },
+      { window: async () => thrown() },
+      { cost: async () => thrown() },
+      { skipIf: thrown },
+      { plan: thrown, plans: { free: { limit: 1 } } },
+      { by: thrown },
+      { by: ['ip', async () => thrown()] },
+    ];
+    for (const rule of rules) {
+      const app = await start({ ...rule, mode: 'shadow' }, { rules: { total } });
+      expect(await statusesOf(app, 3)).toEqual([200, 200, 429]);
+      expect(app.errors()).toEqual([]);
+      expect(app.warnings()).toEqual([
+        `rule "login" of Broken.get.${Object.keys(rule)[0]}: threw "no such plan". In shadow mode, such a request is allowed without this rule; correct the function. ${INVALID}`,
+      ]);
+    }
   });
 
   it('a function that throws or rejects causes a 500, and the application continues', async () => {

@@ -309,6 +309,26 @@ describe('a rule that limits nothing is one warning', () => {
     expect(await warnings({ rules: { default: ONE } }, Orders)).toEqual([]);
   });
 
+  it('on each route with a rule of its own, without a name, whose cost is 0', async () => {
+    @Controller()
+    class Both {
+      @RateLimit({ ...ONE, cost: 0 })
+      @Get('a')
+      a() {}
+
+      @RateLimit({ ...ONE, cost: 0 })
+      @Get('b')
+      b() {}
+    }
+    const reason = 'limits nothing, since its cost is 0.';
+    expect(await warnings({}, Both)).toEqual([
+      expect.stringContaining(`Rule "default" of Both.a ${reason}`),
+      expect.stringContaining(`Rule "default" of Both.b ${reason}`),
+    ]);
+    const ofModule = await warnings({ rules: { all: { ...ONE, cost: 0 } } }, Both);
+    expect(ofModule.filter((message) => message.includes('Rule "all"'))).toHaveLength(1);
+  });
+
   it('with a constant cost of 0', async () => {
     expect(await warnings({ rules: { default: { ...ONE, cost: 0 } } }, Orders)).toEqual([
       expect.stringContaining('Rule "default" of Orders.list limits nothing, since its cost is 0.'),

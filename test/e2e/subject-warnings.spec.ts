@@ -177,6 +177,27 @@ describe.each(FRAMEWORKS)('an application on %s is warned once', (framework) => 
     },
   );
 
+  it.each<[string, Partial<RouteRule>]>([
+    ['limit', { limit: by(({ user }) => (user ? 9 : 3)) as never }],
+    ['window', { window: by(({ user }) => (user ? '1m' : '1h')) as never }],
+    ['cost', { cost: by(({ user }) => (user ? 1 : 2)) as never }],
+    ['plan', { plans: { free: { limit: 9 } }, plan: by(({ user }) => user && 'free') as never }],
+    ['skipIf', { skipIf: by(({ user }) => user?.id === 'root') as never }],
+  ])(
+    'a warning names the function of `%s` that reads the user, which is set after the guard',
+    async (field, rule) => {
+      const app = await start([{ by: 'everyone', ...rule } as RouteRule], { framework });
+      await app.get('/');
+      expect(codesOf(app)).toEqual([]);
+      await app.get('/', { 'x-user': 'ann' });
+      await until(() => codesOf(app).length > 0, 'the warning');
+      await app.get('/', { 'x-user': 'ann' });
+      const lines = linesWith(app, 'RL_USER_AFTER_GUARD').map(({ message }) => message);
+      const late = 'found no `request.user`, but it was set after the rate limit guard';
+      expect(lines).toEqual([expect.stringContaining(`.${field}: the function ${late}`)]);
+    },
+  );
+
   it('a warning is logged for each of two rules whose functions read the user too early', async () => {
     const rules = ['one', 'two'].map((name) => ({ name, by: by(({ user }) => user?.id) }));
     const app = await start(rules, { framework });

@@ -139,6 +139,21 @@ describe.each(EVERY_SOURCE)('live rules in %s', (name, open) => {
     expect(await one.rules.get('search', 42)).toBeUndefined();
   });
 
+  it('a request that does not count is refunded by the trial limit of an exception', async () => {
+    const { source } = open();
+    const login = { window: '1h', limit: 10, by: 'ip', count: 'failures' } as const;
+    const redis = name === 'Redis' ? redisUrl() : undefined;
+    const app = await startLiveApp(source, { redis, prefix: uniquePrefix(), onDemand: { login } });
+    await app.rules.setException('login', '203.0.113.7', { trial: { limit: 5 } }, BY);
+    expect(await statusesOf(app, 2)).toEqual([200, 200]);
+    const remaining = async () => {
+      const { decisions } = await app.limits.peek('login', '203.0.113.7'); // after one more request
+      return decisions.map(({ rule, remaining: left }) => `${rule} ${left}`);
+    };
+    await until(async () => (await remaining())[0] === 'login 9', 'the refunds');
+    expect(await remaining()).toEqual(['login 9', 'login? 4']);
+  });
+
   it('an exception keeps the permits that its subject has consumed', async () => {
     const [one] = await startTwo();
     await one.rules.set('login', { limit: 2 }, { ...BY, inherit: 'reset' });

@@ -1,4 +1,4 @@
-import { Controller, Get } from '@nestjs/common';
+import { Controller, Get, type ExecutionContext } from '@nestjs/common';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { RateLimit, RateLimitModule, RateLimitService } from '../../lib/index.js';
 import { MemoryRuleSource } from '../../lib/live.js';
@@ -8,6 +8,12 @@ import { until } from '../support/redis/until.mjs';
 
 const BY = { by: 'ops@example.com' };
 const HELD = { algorithm: 'concurrency', limit: 10, by: 'everyone' } as const;
+
+/** The plan is in a header, for a test. */
+const planOf = (context: ExecutionContext) =>
+  context.switchToHttp().getRequest<{ headers: Record<string, string> }>().headers['x-plan'];
+
+const PLANS = { patient: { maxWait: '1m' } };
 
 /** Ends the handlers that run. */
 let end: () => void;
@@ -27,6 +33,17 @@ class Reports {
     inside += 1;
     await ended;
   }
+
+  @RateLimit({ ...HELD, name: 'digest', cost: 8, plans: PLANS, plan: planOf })
+  @Get('digest')
+  async digest() {
+    inside += 1;
+    await ended;
+  }
+
+  @RateLimit('exports', { cost: 8 })
+  @Get('export')
+  export() {}
 }
 
 afterEach(closeApps);
@@ -136,5 +153,38 @@ describe.each(['Redis', 'memory'])('requests that wait with %s while their rule 
     expect((await second).status).toBe(429);
     end();
     expect((await first).status).toBe(200);
+  });
+
+  it('a request waits if the exception of its subject has a maxWait', async () => {
+    const { limits, send } = await start();
+    const ask = () => send({ path: '/export', headers: { 'x-api-key': 'ann' } });
+    const held = await limits.hold('exports', 'ann', { cost: 3 });
+    expect((await ask()).status).toBe(429);
+    await limits.rules.setException('exports', 'ann', { maxWait: '1m' }, BY);
+    const waiting = ask();
+    await until(async () => (await limits.peek('exports', 'ann')).remaining === 0, 'the request to wait');
+    await held.release();
+    expect((await waiting).status).toBe(200);
+  });
+
+  it('a request waits no longer than the exception of its subject allows', async () => {
+    const { limits, send } = await start();
+    const first = send({ path: '/report' });
+    await until(() => inside === 1, 'the first request');
+    await limits.rules.setException('report', 'everyone', { maxWait: '1ms' }, BY);
+    expect((await send({ path: '/report' })).status).toBe(429);
+    end();
+    expect((await first).status).toBe(200);
+  });
+
+  it('a request waits if its plan has a maxWait', async () => {
+    const { send } = await start();
+    const first = send({ path: '/digest' });
+    await until(() => inside === 1, 'the first request');
+    const waiting = send({ path: '/digest', headers: { 'x-plan': 'patient' } });
+    expect((await send({ path: '/digest' })).status).toBe(429);
+    end();
+    expect((await first).status).toBe(200);
+    expect((await waiting).status).toBe(200);
   });
 });

@@ -38,7 +38,7 @@ const FAULTS_BY_PART = {
     {
       words: 'a request that does not count stays charged',
       file: ADMISSION,
-      text: 'if (!(await this.isCharged(limit, end, exchange))) rules.push(...limit.names);',
+      text: 'if (!(await this.isCharged(limit, end, exchange))) rules.push(limit.name, `${limit.name}?`);',
       by: 'await this.isCharged(limit, end, exchange);',
       specs: ['test/e2e/count.spec.ts'],
     },

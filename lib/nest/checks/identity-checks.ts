@@ -71,9 +71,8 @@ function isAddress(value: string | string[] | undefined): boolean {
 const WITHOUT_USER = 1000;
 
 const FIX =
-  'but it was set after the rate limit guard, so users do not have a counter each. Let the authentication run first: ' +
-  'as middleware, as an APP_GUARD of a module that is imported before RateLimitModule, or with registerGuard: false ' +
-  'and @UseGuards(AuthGuard, RateLimitGuard).';
+  'Let the authentication run first: as middleware, as an APP_GUARD of a module that is imported before ' +
+  'RateLimitModule, or with registerGuard: false and @UseGuards(AuthGuard, RateLimitGuard).';
 
 /** Detects users that are set only after the rate limit guard has run, or never. */
 class UserCheck implements Check {
@@ -82,7 +81,7 @@ class UserCheck implements Check {
   /** Requests that another rule has shown. */
   private readonly seen = new WeakSet<Exchange>();
 
-  /** @param reader the function in `by` that returns the subject; absent for `by: 'user'` */
+  /** @param reader the function of rules that may read the user; absent for `by: 'user'` */
   constructor(
     private readonly warnings: Warnings,
     private readonly reader?: unknown,
@@ -123,14 +122,23 @@ class UserCheck implements Check {
     );
   }
 
-  private seeEnd(request: HttpRequest, { name, path }: RouteLimit, reads: UserReads | undefined): void {
+  private seeEnd(request: HttpRequest, limit: RouteLimit, reads: UserReads | undefined): void {
     if (this.isDecided || !hasUser(request) || reads?.has(this.reader) === false) return;
     this.isDecided = true;
-    const finder = reads
-      ? 'by a function, which found no `request.user`'
-      : 'by user and found no `request.user`';
-    this.warnings.warn('RL_USER_AFTER_GUARD', `${path} counts ${finder}, ${FIX}`, reads ? name : '');
+    const field = reads && limit.readers.find(([, reader]) => reader === this.reader)![0];
+    const about = field === undefined ? '' : limit.declarationOf(field);
+    const { finder, effect } = consequenceOf(field);
+    const late = 'found no `request.user`, but it was set after the rate limit guard';
+    this.warnings.warn('RL_USER_AFTER_GUARD', `${limit.path}${finder} ${late}, so ${effect}. ${FIX}`, about);
   }
+}
+
+/** Returns what found no user, and what follows, in words for a message. */
+function consequenceOf(field: string | undefined): { readonly finder: string; readonly effect: string } {
+  const effect = 'users do not have a counter each';
+  if (field === undefined) return { finder: ' counts by user and', effect };
+  if (field === 'by') return { finder: ' counts by a function, which', effect };
+  return { finder: `.${field}: the function`, effect: 'all requests are treated as if they had no user' };
 }
 
 /** After this many requests without a subject, the check assumes that the function never finds one. */
@@ -168,14 +176,14 @@ class FunctionCheck {
     limit.subjectOf = watched;
   }
 
-  private seeNone({ name, path, outcomeOfMissing }: RouteLimit): boolean {
+  private seeNone(limit: RouteLimit): boolean {
     this.without += 1;
     if (this.without < WITHOUT_SUBJECT) return false;
     this.warnings.warn(
       'RL_SUBJECT_NEVER_FOUND',
-      `${path} counts by a function, and it returned nothing for ${WITHOUT_SUBJECT} requests. Such a request ` +
-        `${outcomeOfMissing}. Correct the function in \`by\`.`,
-      name,
+      `${limit.path} counts by a function, and it returned nothing for ${WITHOUT_SUBJECT} requests. Such a request ` +
+        `${limit.outcomeOfMissing}. Correct the function in \`by\`.`,
+      limit.declarationOf('by'),
     );
     return true;
   }
@@ -184,7 +192,7 @@ class FunctionCheck {
 /** Checks requests for signs that the user or the header that rules count by is not the intended one. */
 export class IdentityChecks {
   private readonly user: UserCheck;
-  /** By function in `by`: shared by all rules and routes, since one request with a user, or a subject, is enough. */
+  /** By function: shared by all rules and routes, since one request with a user, or a subject, is enough. */
   private readonly functions = new Map<unknown, UserCheck>();
   private readonly found = new Map<unknown, FunctionCheck>();
   private readonly headers = new Map<string, HeaderCheck>();
@@ -195,18 +203,17 @@ export class IdentityChecks {
 
   /** Checks the requests of a rule from now on. */
   add(limit: RouteLimit): void {
-    const { checks, parts, path, name, outcomeOfMissing } = limit;
+    const { checks, parts, path, outcomeOfMissing } = limit;
     const { warnings } = this;
     if (parts.user) {
       limit.checkMissing = (request) => this.user.seeMissing(request, path, outcomeOfMissing);
       if (warnings.isPending('RL_USER_AFTER_GUARD')) checks.add(this.user);
     }
-    if (warnings.isPending('RL_USER_AFTER_GUARD', name)) {
-      for (const reader of parts.functions) {
-        checks.add(entryOf(this.functions, reader, () => new UserCheck(warnings, reader)));
-      }
+    for (const [field, reader] of limit.readers) {
+      if (!warnings.isPending('RL_USER_AFTER_GUARD', limit.declarationOf(field))) continue;
+      checks.add(entryOf(this.functions, reader, () => new UserCheck(warnings, reader)));
     }
-    if (warnings.isPending('RL_SUBJECT_NEVER_FOUND', name)) {
+    if (warnings.isPending('RL_SUBJECT_NEVER_FOUND', limit.declarationOf('by'))) {
       for (const reader of parts.functions) {
         entryOf(this.found, reader, () => new FunctionCheck(warnings, reader)).watch(limit);
       }

@@ -4,7 +4,7 @@ import { after, type Timer } from '../../contracts/timer.js';
 import { methodRules } from '../rate-limit.decorator.js';
 import type { HandlerMethod } from '../request/routes.js';
 import type { DeclaredRules } from '../rules/declared-rules.js';
-import { namedOn, type RuleFields } from '../rules/rule-layers.js';
+import { namedOn, originsOf, type RuleFields } from '../rules/rule-layers.js';
 import type { Warnings } from '../warnings.js';
 
 /** Shorter names are often one character apart, such as `get` and `set`. */
@@ -40,7 +40,7 @@ export class RuleMistakes {
     if (namedOn(rule) !== 'nowhere') this.named.add(name);
     if (rule['cost'] !== 0 || rule['settle'] || isRead) return;
     const reason = 'limits nothing, since its cost is 0. Remove `cost`, or the rule.';
-    this.warn(name, `Rule "${name}" of ${owner} ${reason}`);
+    this.warn(`${name} ${originsOf(rule)['cost']}`, `Rule "${name}" of ${owner} ${reason}`);
   }
 
   /** Notes a method, and checks whether it lacks the rules of the one that it overrides. */

@@ -12,7 +12,7 @@ import type { IdentityChecks } from './identity-checks.js';
 @Injectable()
 export class SubjectChecks {
   private readonly address: ClientAddressCheck;
-  /** Absent until a rule counts by a user, a header or a function. */
+  /** Absent until a rule counts by a user or a header, or has a function. */
   private identities: Promise<IdentityChecks> | undefined;
   private countsByAddress = false;
 
@@ -25,12 +25,12 @@ export class SubjectChecks {
 
   /** Checks the requests of a rule from now on, or as soon as the checks are loaded. */
   add(limit: RouteLimit): void {
-    const { checks, needsAddress, parts } = limit;
-    const { addressHeaders, functions, headers, user } = parts;
+    const { checks, needsAddress, parts, readers } = limit;
+    const { addressHeaders, headers, user } = parts;
     // A proxy that reports the address in a header of its own need not be trusted.
     this.countsByAddress ||= needsAddress && addressHeaders.length === 0;
     if (needsAddress || addressHeaders.length > 0) checks.add(this.address);
-    if (!user && [...functions, ...headers, ...addressHeaders].length === 0) return;
+    if (!user && [...readers, ...headers, ...addressHeaders].length === 0) return;
     this.identities ??= this.openIdentities();
     this.identities.then((identities) => identities.add(limit)).catch(() => undefined); // start() rejects.
   }

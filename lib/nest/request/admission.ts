@@ -154,7 +154,7 @@ export class Admission implements OnApplicationShutdown {
   ): Promise<void> {
     const rules: string[] = [];
     for (const limit of limits) {
-      if (!(await this.isCharged(limit, end, exchange))) rules.push(...limit.names);
+      if (!(await this.isCharged(limit, end, exchange))) rules.push(limit.name, `${limit.name}?`);
     }
     const decided = rules.filter((name) => decides(decision, name));
     if (decided.length > 0) await this.engine.refund(decision, { rules: decided });
@@ -165,14 +165,14 @@ export class Admission implements OnApplicationShutdown {
    * evade the limit by disconnecting.
    */
   private async isCharged(limit: RouteLimit, end: ResponseEnd, { context }: Exchange): Promise<boolean> {
-    const { name, count } = limit;
+    const { path, count } = limit;
     if (end === 'cut-off' || count === 'all') return true;
     if (typeof count !== 'function') return end.statusCode >= 400 === (count === 'failures');
     try {
       const isCharged: unknown = await count({ statusCode: end.statusCode, context });
       if (typeof isCharged === 'boolean') return isCharged;
-      const reason = problem(`rule "${name}".count`, isCharged, 'a function that returns true or false');
-      this.warnings.warnOfInvalid(name, 'count', reason, 'The request stays charged');
+      const reason = problem(`${path}.count`, isCharged, 'a function that returns true or false');
+      limit.warnOfInvalid('count', reason, 'The request stays charged');
     } catch (error) {
       this.logger.error('The `count` function of a rule failed, so its charge stays.', error);
     }

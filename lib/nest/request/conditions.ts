@@ -1,5 +1,7 @@
 import { readCount } from '../../contracts/options.js';
 import { problem, problemsOf, quoted } from '../../contracts/rate-limit-config.error.js';
+import { messageOf, shown } from '../../contracts/shown.js';
+import type { MaybePromise } from '../../contracts/thenable.js';
 import type { HttpRequest } from '../../http/subject.js';
 import type { Resolved, RuleHit } from '../../rules/compiled-rule.js';
 import type { KeyedRule } from '../../rules/keyed-rule.js';
@@ -7,7 +9,7 @@ import type { OnStoreError } from '../../rules/rule.js';
 import { RULE_FIELDS } from '../../rules/rule-fields.js';
 import { copyOfText, type Subject } from '../../rules/subject.js';
 import type { EffectiveRule } from '../rules/effective-rule.js';
-import type { Warnings } from '../warnings.js';
+import type { CALLED } from '../rules/route-rule.js';
 import type { Applied, Exchange } from './exchange.js';
 import { UNUSABLE, type FoundSubject } from './subject-of.js';
 
@@ -17,6 +19,8 @@ const WITHOUT_RULE = 'As `onStoreError` says, such a request is allowed without 
 
 const BY_LAST_VALID =
   'Such a request is limited by the last valid limit and window, and gets a 503 if there are none yet';
+
+const WITHOUT_SHADOW = 'In shadow mode, such a request is allowed without this rule';
 
 const LARGEST_COST = 1e9;
 
@@ -35,34 +39,45 @@ interface ConditionalLimit {
     cost: number | undefined,
     plan: string | undefined,
   ): Applied;
+  warnOfInvalid(fields: string | readonly string[], reason: string, outcome: string): void;
 }
 
-/** Applies a rule to a request if more than its subject decides: a plan, functions, `skipIf`, `allowList` or `maxWait`. */
+/** Applies a rule to a request if more than its subject decides: see `EffectiveRule.isConditional`. */
 export class Conditions {
   /** What functions returned for the last request whose limit and window were valid. */
   private readonly lastValid: { limit?: unknown; window?: unknown } = {};
 
   constructor(
     private readonly limit: ConditionalLimit,
-    private readonly warnings: Warnings,
     private readonly onStoreError: OnStoreError,
   ) {}
 
+  /** A function that throws or rejects fails the request, unless the rule is in shadow mode: then the rule is skipped. */
   async apply(exchange: Exchange, rule: EffectiveRule): Promise<Applied> {
+    const applied = this.hits(exchange, rule);
+    return rule.fields.mode === 'shadow' ? applied.catch(() => []) : applied;
+  }
+
+  private async hits(exchange: Exchange, rule: EffectiveRule): Promise<Applied> {
     const { limit } = this;
     if (limit.isAllowed?.(exchange.request) || (await this.isSkipped(exchange, rule))) return [];
     const plan = await this.planOf(exchange, rule);
     const isOpen = plan === undefined && rule.dynamic.length > 0;
     const keyed = isOpen ? await this.withValues(exchange, rule) : rule.for({ plan });
     if (typeof keyed === 'string') return this.withoutLimit(exchange, rule, keyed);
-    const cost = isOpen ? this.readCost(await exchange.valueOf(rule.fields.cost ?? 1)) : undefined;
-    const applied = limit.hits(await limit.subjectIn(exchange), rule, exchange, keyed, cost, plan);
-    const { maxWaitMs } = rule;
-    const waits = maxWaitMs > 0 && (rule.isHeld || exchange.context.getType<string>() === 'provider');
-    if (!waits || 'reason' in applied) return applied;
+    const cost = isOpen ? await this.costOf(exchange, rule) : undefined;
+    const applied = limit.hits(await this.subjectIn(exchange, rule), rule, exchange, keyed, cost, plan);
+    const waits = rule.isHeld || exchange.context.getType<string>() === 'provider';
+    return waits && !('reason' in applied) ? this.waiting(applied, exchange) : applied;
+  }
+
+  /** Lets hits wait as long as their rule says, with its plan or the exception of its subject. */
+  private waiting(applied: readonly RuleHit[], exchange: Exchange): readonly RuleHit[] {
+    const { maxWaitMs = 0 } = applied[0]?.rule ?? {}; // A trial limit waits as long as its rule.
+    if (maxWaitMs === 0) return applied;
     const signal = (): AbortSignal | undefined => exchange.gone();
     const current = async (): Promise<readonly RuleHit[]> => {
-      const now = await limit.apply(exchange); // A live change may have come meanwhile.
+      const now = await this.limit.apply(exchange); // A live change may have come meanwhile.
       return 'reason' in now ? [] : now;
     };
     const wait = { maxWaitMs, signal, current };
@@ -76,20 +91,20 @@ export class Conditions {
     outcome: 'skip' | 'deny',
   ): Promise<Applied> {
     const { limit } = this;
-    const subject = rule.exceptions && (await limit.subjectIn(exchange));
+    const subject = rule.exceptions && (await this.subjectIn(exchange, rule));
     const excepted = subject === undefined || subject === UNUSABLE ? undefined : rule.exceptionOf(subject);
     if (excepted) return excepted === 'allow' ? [] : excepted.hits(subject as Subject);
     return outcome === 'skip' ? [] : { rule: limit.name, reason: 'no-limit' };
   }
 
   /** Returns the plan of a request; `undefined` if it has none, or one that does not exist. */
-  private async planOf(exchange: Exchange, { fields }: EffectiveRule): Promise<string | undefined> {
-    const plan: unknown = await exchange.valueOf(fields.plan);
+  private async planOf(exchange: Exchange, rule: EffectiveRule): Promise<string | undefined> {
+    const plan = await this.valueOf('plan', exchange, rule);
     if (plan === undefined || plan === null) return undefined;
-    const plans = Object.keys(fields.plans ?? {});
+    const plans = Object.keys(rule.fields.plans ?? {});
     if (plans.includes(plan as string)) return plan as string;
     const reason = problem(`${this.limit.path}.plan`, plan, quoted(plans));
-    this.warnings.warnOfInvalid(this.limit.name, 'plan', reason, WITHOUT_PLAN);
+    this.limit.warnOfInvalid(['plan', 'plans'], reason, WITHOUT_PLAN);
     return undefined;
   }
 
@@ -97,8 +112,8 @@ export class Conditions {
   private async withValues(exchange: Exchange, rule: EffectiveRule): Promise<KeyedRule | 'skip' | 'deny'> {
     const { limit, window, mode, onStoreError = this.onStoreError } = rule.fields;
     const values = {
-      limit: copied(await exchange.valueOf(limit)),
-      window: copied(await exchange.valueOf(window)),
+      limit: copied(await this.valueOf('limit', exchange, rule)),
+      window: copied(await this.valueOf('window', exchange, rule)),
     };
     let keyed: KeyedRule | undefined;
     const problemsWith = (tried: Resolved): readonly string[] =>
@@ -112,30 +127,56 @@ export class Conditions {
     // Often read from the application's data: a missing value must not be an advantage for a client.
     const isAllowed = onStoreError === 'allow';
     const outcome = isAllowed ? WITHOUT_RULE : BY_LAST_VALID;
-    this.warnings.warnOfInvalid(this.limit.name, 'limit', problems.join('; '), outcome);
+    this.limit.warnOfInvalid(['limit', 'window'], problems.join('; '), outcome);
     if (isAllowed) return 'skip';
     problemsWith({ ...values, ...this.lastValid });
     return keyed ?? (mode === 'shadow' ? 'skip' : 'deny');
   }
 
   /** Costs are often computed from what a client sent: an invalid one still takes a permit. */
-  private readCost(given: unknown): number {
+  private async costOf(exchange: Exchange, rule: EffectiveRule): Promise<number> {
+    if (rule.fields.cost === undefined) return 1;
+    const given = await this.valueOf('cost', exchange, rule);
     const cost = readCount(given);
     if (RULE_FIELDS.cost.accepts(cost)) return cost as number;
     const permits = typeof cost === 'number' && cost > 1 ? Math.min(Math.ceil(cost), LARGEST_COST) : 1;
     const reason = problem(`${this.limit.path}.cost`, given, RULE_FIELDS.cost.allowed);
     const outcome = `Such a request takes ${permits} ${permits === 1 ? 'permit' : 'permits'}`;
-    this.warnings.warnOfInvalid(this.limit.name, 'cost', reason, outcome);
+    this.limit.warnOfInvalid('cost', reason, outcome);
     return permits;
   }
 
-  private async isSkipped(exchange: Exchange, { fields: { skipIf } }: EffectiveRule): Promise<boolean> {
-    const isSkipped: unknown = skipIf && (await exchange.valueOf(skipIf));
+  private async isSkipped(exchange: Exchange, rule: EffectiveRule): Promise<boolean> {
+    const isSkipped = await this.valueOf('skipIf', exchange, rule);
     if (isSkipped !== undefined && isSkipped !== null && typeof isSkipped !== 'boolean') {
       const reason = problem(`${this.limit.path}.skipIf`, isSkipped, 'a function that returns true or false');
-      this.warnings.warnOfInvalid(this.limit.name, 'skipIf', reason, 'The rule applies to such a request');
+      this.limit.warnOfInvalid('skipIf', reason, 'The rule applies to such a request');
     }
     return isSkipped === true;
+  }
+
+  /** Returns the value of a field for a request. */
+  private valueOf(field: (typeof CALLED)[number], exchange: Exchange, rule: EffectiveRule): unknown {
+    return this.reported(field, rule, () => exchange.valueOf<unknown>(rule.fields[field]));
+  }
+
+  private subjectIn(exchange: Exchange, rule: EffectiveRule): MaybePromise<FoundSubject> {
+    return this.reported('by', rule, () => this.limit.subjectIn(exchange));
+  }
+
+  /** Calls a function of the rule. Logs a failure in shadow mode, since no exception filter gets it. */
+  private reported<Value>(
+    field: string,
+    rule: EffectiveRule,
+    call: () => MaybePromise<Value>,
+  ): MaybePromise<Value> {
+    if (rule.fields.mode !== 'shadow') return call();
+    const run = async (): Promise<Value> => call();
+    return run().catch((error: unknown) => {
+      const reason = `${this.limit.path}.${field}: threw ${shown(messageOf(error))}`;
+      this.limit.warnOfInvalid(field, reason, WITHOUT_SHADOW);
+      throw error;
+    });
   }
 }
 

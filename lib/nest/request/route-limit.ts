@@ -7,8 +7,8 @@ import type { OnStoreError } from '../../rules/rule.js';
 import { algorithmOf } from '../../rules/rule-fields.js';
 import { subjectParts, type SubjectParts } from '../rules/by.js';
 import type { EffectiveRule } from '../rules/effective-rule.js';
-import type { CountWhen, OnMissingSubject } from '../rules/route-rule.js';
-import { namedOn } from '../rules/rule-layers.js';
+import { CALLED, type CountWhen, type OnMissingSubject } from '../rules/route-rule.js';
+import { namedOn, originsOf } from '../rules/rule-layers.js';
 import type { TableRule } from '../rules/rule-table.js';
 import type { Warnings } from '../warnings.js';
 import type { Conditions } from './conditions.js';
@@ -100,13 +100,17 @@ export class RouteLimit {
     return this.rule.current.fields;
   }
 
+  /** The functions of the rule that may read the user of a request, with their fields. */
+  get readers(): readonly (readonly [field: string, reader: unknown])[] {
+    const { fields } = this.rule.declared;
+    const ofBy = this.parts.functions.map((reader) => ['by', reader] as const);
+    const others = CALLED.map((field) => [field, fields[field]] as const);
+    return [...ofBy, ...others.filter(([, value]) => typeof value === 'function')];
+  }
+
   /** Whether the rule needs the end of the request. */
   get endsLate(): boolean {
     return this.isHeld || this.count !== 'all' || this.isSettled;
-  }
-
-  get names(): readonly string[] {
-    return this.fields.trial === undefined ? [this.name] : [this.name, `${this.name}?`];
   }
 
   /** Whether the rule denies requests; a shadow rule does not. */
@@ -128,7 +132,7 @@ export class RouteLimit {
     const rule = this.rule.current;
     if (rule.isConditional) {
       if (!conditions) return loadConditions().then(() => this.apply(exchange));
-      this.conditions ??= new conditions(this, this.warnings, this.onStoreError);
+      this.conditions ??= new conditions(this, this.onStoreError);
       return this.conditions.apply(exchange, rule);
     }
     const subject = this.subjectIn(exchange);
@@ -151,8 +155,28 @@ export class RouteLimit {
     const allowed = 'a function that gives a string or a number, or nothing';
     const outcome = this.fields.onMissingSubject === 'deny' ? OUTCOMES.deny : OUTCOMES.ip;
     const reason = problem(`${this.path}.${field}`, value, allowed);
-    this.warnings.warnOfInvalid(this.name, field, reason, `Such a request ${outcome}`);
+    this.warnOfInvalid(field, reason, `Such a request ${outcome}`);
   };
+
+  /**
+   * Logs that a function of the rule returned an invalid value, or failed: once for each declaration of the function.
+   *
+   * @param fields the field whose function it is, and those that the value has to fit
+   * @param reason what is wrong, with the path of the field
+   * @param outcome a sentence on what happens to such a request
+   */
+  warnOfInvalid(fields: string | readonly string[], reason: string, outcome: string): void {
+    this.warnings.warnOfInvalid(this.declarationOf(fields), reason, outcome);
+  }
+
+  /**
+   * Names the declaration of fields. All rules without a name are named `default`, so the name alone would not do. All routes
+   * that have a field from the module, or from their class, have one declaration of it.
+   */
+  declarationOf(fields: string | readonly string[]): string {
+    const origins = originsOf(this.fields);
+    return [this.name, ...[fields].flat().map((field) => `${field} ${origins[field] ?? ''}`)].join(' ');
+  }
 
   hits(
     found: FoundSubject,

@@ -1,3 +1,4 @@
+import { isFields } from '../../contracts/fields.js';
 import type { Duration } from '../../contracts/duration.js';
 import type { CompiledRule, Resolved } from '../../rules/compiled-rule.js';
 import type { CacheLimit, KeyedRule } from '../../rules/keyed-rule.js';
@@ -50,8 +51,12 @@ export class EffectiveRule {
     this.dynamic = dynamicFields(fields);
     this.isHeld = compiled.algorithm.leases === true;
     this.maxWaitMs = compiled.maxWaitMs ?? 0;
+    const sources = [fields.by].flat();
     this.isConditional =
-      this.maxWaitMs > 0 || [...this.dynamic, fields.plan, fields.skipIf, fields.allowList].some(Boolean);
+      this.maxWaitMs > 0 ||
+      [...this.dynamic, fields.plan, fields.skipIf, fields.allowList].some(Boolean) ||
+      (fields.mode === 'shadow' && sources.some((part) => typeof part === 'function')) ||
+      changes?.exceptions.some(hasWait) === true;
     this.own = this.keyed(compiled, fields);
   }
 
@@ -97,6 +102,10 @@ export class EffectiveRule {
     const counter = changes.find((change) => change?.counter !== undefined)?.counter;
     return this.place.keyed(until === undefined ? rule : { ...rule, until }, fields, counter);
   }
+}
+
+function hasWait({ fields }: HeldRule): boolean {
+  return isFields(fields) && 'maxWait' in fields;
 }
 
 /** A rule that differs between requests, or has a live change. */

@@ -22,6 +22,9 @@ export const RULED: readonly TransportName[] = ['http', 'graphql', 'ws'];
 /** A value, or a function that returns it for a request, synchronously or asynchronously. Called once per request. */
 export type PerRequest<Value> = Value | ((context: ExecutionContext) => Value | Promise<Value>);
 
+/** The fields besides `by` whose functions are called before the handler of a request. */
+export const CALLED = ['limit', 'window', 'cost', 'plan', 'skipIf'] as const;
+
 /** A duration, or a string from JSON or ConfigService: the compiler accepts any, and the start checks it. */
 export type ConfiguredDuration = Duration | (string & {});
 
