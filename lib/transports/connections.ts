@@ -73,10 +73,8 @@ export class Connections {
     if (this.attached.has(gateway) || !isOwn) return;
     this.attached.add(gateway);
     const type = gateway.constructor as Type;
-    if (attach(server, (client) => this.check(type, client))) return;
-    this.problems.push(
-      `@RateLimit on ${type.name}.handleConnection: its adapter has no handshake that can be denied; allowed: an IoAdapter (Socket.IO) or a WsAdapter (ws)`,
-    );
+    const problem = attach(server, (client) => this.check(type, client));
+    if (problem) this.problems.push(`@RateLimit on ${type.name}.handleConnection: ${problem}`);
   }
 
   /** Returns why a client is denied; `undefined` if it is allowed. */
@@ -142,14 +140,27 @@ function ownersOf(gateway: object): Set<Connections> | undefined {
   return (Object.getPrototypeOf(gateway) as Gateway).afterInit?.[OWNERS];
 }
 
+/** A socket of Socket.IO. It calls `_cleanup` when it leaves its namespace, and when a middleware denies it. */
+interface Leaving {
+  _cleanup?(): void;
+}
+
 /** Completes when a client has disconnected: one of Socket.IO may leave a namespace and keep its transport for others. */
-function untilClosed(client: SocketClient & Partial<Connection>): Observable<never> {
+function untilClosed(client: SocketClient & Partial<Connection> & Leaving): Observable<never> {
   return new Observable((subscriber) => {
     const close = (): void => subscriber.complete();
     const end = connectionEnd(client);
     const stop = end && onAbort(end, close);
     if (!end || end.aborted) close();
     client.once?.('disconnect', close);
+    // Socket.IO emits no event for a client that a middleware denies after this one.
+    const cleanUp = client._cleanup?.bind(client);
+    if (cleanUp) {
+      client._cleanup = () => {
+        cleanUp();
+        close();
+      };
+    }
     return stop;
   });
 }

@@ -1,5 +1,5 @@
 import { after } from '../contracts/timer.js';
-import type { SocketClient } from './ws.js';
+import { isBackedUp, type SocketClient } from './ws.js';
 
 /** Why a client may not connect. */
 export interface Denied {
@@ -12,8 +12,15 @@ export interface Denied {
 /** Returns why a client may not connect; `undefined` if it may. Never rejects. */
 export type CheckClient = (client: SocketClient) => Promise<Denied | undefined>;
 
-/** A server or a namespace of Socket.IO. */
+/** The options of a server of Socket.IO. */
+interface SocketIoOptions {
+  readonly connectionStateRecovery?: { readonly skipMiddlewares?: boolean };
+}
+
+/** A server of Socket.IO, or a namespace of one. */
 interface SocketIoServer {
+  readonly opts?: SocketIoOptions;
+  readonly server?: { readonly opts?: SocketIoOptions };
   use(middleware: (socket: SocketClient & Transported, next: (error?: Error) => void) => void): unknown;
 }
 
@@ -50,13 +57,27 @@ interface WsServer {
 /**
  * Checks each client that connects to a server, before the checks of the application.
  *
- * @returns whether the server has a handshake that can be denied
+ * @returns why some clients or all of them cannot be denied in their handshake; `undefined` if all can
  */
-export function attach(server: unknown, check: CheckClient): boolean {
-  if (isSocketIo(server)) attachSocketIo(server, check);
-  else if (isWs(server)) attachWs(server, check);
-  else return false;
-  return true;
+export function attach(server: unknown, check: CheckClient): string | undefined {
+  if (isSocketIo(server)) {
+    attachSocketIo(server, check);
+    return skipsRecovered(server) ? SKIPS_RECOVERED : undefined;
+  }
+  if (!isWs(server)) return NO_HANDSHAKE;
+  attachWs(server, check);
+  return undefined;
+}
+
+const NO_HANDSHAKE =
+  'its adapter has no handshake that can be denied; allowed: an IoAdapter (Socket.IO) or a WsAdapter (ws)';
+
+const SKIPS_RECOVERED =
+  'connectionStateRecovery skips the handshake of recovered sockets; set connectionStateRecovery: { skipMiddlewares: false }';
+
+/** Whether recovered sockets of a server join without its middleware: the default of `connectionStateRecovery`. */
+function skipsRecovered({ opts, server }: SocketIoServer): boolean {
+  return (opts ?? server?.opts)?.connectionStateRecovery?.skipMiddlewares === true;
 }
 
 /** A denied client gets the event `connect_error` with the details in `data`. */
@@ -64,13 +85,19 @@ function attachSocketIo(server: SocketIoServer, check: CheckClient): void {
   server.use((socket, next) => {
     void check(socket).then((denied) => {
       next(denied && Object.assign(new Error(denied.message), { data: denied.body }));
-      if (denied) after(CLOSES_WITHIN_MS, () => closeUnused(socket));
+      if (denied) closeDenied(socket);
     });
   });
 }
 
-function closeUnused({ client }: Transported): void {
-  if (client?.nsps?.size === 0) client.conn?.close?.();
+/** Closes the transport of a denied client if it stays unused, or at once if the client does not read its denials. */
+function closeDenied(socket: SocketClient & Transported): void {
+  const { client } = socket;
+  if (isBackedUp(socket)) client?.conn?.close?.();
+  else
+    after(CLOSES_WITHIN_MS, () => {
+      if (client?.nsps?.size === 0) client.conn?.close?.();
+    });
 }
 
 /** A denied client gets a response instead of the upgrade. */

@@ -11,6 +11,9 @@ import { CallContext } from './calls.js';
 /** `WebSocket.OPEN`. */
 const OPEN = 1;
 
+/** Bytes that may wait to be sent to a client: more wait only for one that reads slower than it sends, or not at all. */
+const MAX_UNSENT_BYTES = 1_000_000;
+
 /** A socket of Socket.IO or `ws`; while a client of `ws` connects, its HTTP request. */
 export interface SocketClient {
   /** Of an HTTP request only. */
@@ -18,12 +21,19 @@ export interface SocketClient {
   /** Of an HTTP request only. */
   readonly socket?: NonNullable<HttpRequest['socket']>;
   readonly handshake?: { readonly address?: string; readonly headers?: HttpRequest['headers'] };
-  readonly conn?: { readonly remoteAddress?: string };
+  readonly conn?: {
+    readonly remoteAddress?: string;
+    /** What waits for the transport. */
+    readonly writeBuffer?: readonly { readonly data?: { readonly length: number } }[];
+    readonly transport?: { readonly socket?: { readonly bufferedAmount?: number } };
+  };
   readonly _socket?: { readonly remoteAddress?: string };
   readonly user?: unknown;
   readonly data?: { readonly user?: unknown };
   /** Of `ws` only. */
   readonly readyState?: unknown;
+  /** Of `ws` only. */
+  readonly bufferedAmount?: number;
   /** Of Socket.IO only. */
   readonly disconnected?: boolean;
   send?(data: string): void;
@@ -93,9 +103,23 @@ function handshakeOf(client: SocketClient, handshakes: Handshakes): Handshake {
   };
 }
 
-/** Sends a denial to a client: the event `exception`, and the acknowledgement if it waits for one. */
+/** Whether so much waits to be sent to a client that it gets no more denials, which would fill the memory. */
+export function isBackedUp({ bufferedAmount, conn }: SocketClient): boolean {
+  let unsent = bufferedAmount ?? conn?.transport?.socket?.bufferedAmount ?? 0;
+  for (const { data } of conn?.writeBuffer ?? []) {
+    if (unsent > MAX_UNSENT_BYTES) break;
+    unsent += data?.length ?? 0;
+  }
+  return unsent > MAX_UNSENT_BYTES;
+}
+
+/**
+ * Sends a denial to a client: the event `exception`, and the acknowledgement if it waits for one. A client that does not
+ * read what it was sent gets none.
+ */
 export function denySocket(exception: Denial, host: ArgumentsHost): void {
   const client = host.switchToWs().getClient<SocketClient>();
+  if (isBackedUp(client)) return;
   const body = exception.getResponse();
   if (typeof client.readyState === 'number') {
     // `emit` of a native socket calls listeners in this process, and sends nothing.

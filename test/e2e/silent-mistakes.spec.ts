@@ -19,6 +19,7 @@ import {
 import { APP_GUARD } from '@nestjs/core';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { MessagePattern } from '@nestjs/microservices';
+import { SubscribeMessage, WebSocketGateway } from '@nestjs/websockets';
 import type { TestingModuleBuilder } from '@nestjs/testing';
 import { EMPTY } from 'rxjs';
 import {
@@ -48,6 +49,12 @@ class Orders {
 }
 
 afterEach(closeApps);
+
+/** Gives the method of a class another name, and a limit. */
+function rename({ prototype }: Type<{ run(): unknown }>, name: string): void {
+  const descriptor = Object.getOwnPropertyDescriptor(prototype, 'run')!;
+  RateLimit(ONE)(prototype as object, name, descriptor);
+}
 
 /** Starts an application and returns its warnings. */
 async function warnings(options: RateLimitModuleOptions, ...controllers: Type[]): Promise<string[]> {
@@ -231,6 +238,59 @@ describe('@RateLimit that limits nothing stops the application', () => {
     expect(await refusal({ providers: [{ provide: APP_GUARD, useClass: Slow }] })).toBe(
       message('Slow', 'canActivate'),
     );
+  });
+
+  it('on an instance of a guard that a gateway has', async () => {
+    class Slow implements CanActivate {
+      @RateLimit(ONE)
+      async canActivate() {
+        return true;
+      }
+    }
+    @WebSocketGateway()
+    class Room {
+      @UseGuards(new Slow())
+      @SubscribeMessage('say')
+      say() {}
+    }
+    expect(await refusal({ providers: [Room] })).toBe(message('Slow', 'canActivate'));
+  });
+
+  it.each([
+    'onModuleInit',
+    'onApplicationBootstrap',
+    'onModuleDestroy',
+    'beforeApplicationShutdown',
+    'onApplicationShutdown',
+  ])('on the hook %s', async (hook) => {
+    class Jobs {
+      async run() {}
+    }
+    rename(Jobs, hook);
+    expect(await refusal({ providers: [Jobs] })).toBe(
+      configMessage(
+        `@RateLimit on Jobs.${hook}: Nest calls this method itself and handles no denial; ` +
+          'limit the call in the method with RateLimitService.consume()',
+      ),
+    );
+  });
+
+  it.each(['afterInit', 'handleDisconnect'])('on the hook %s of a gateway, and on no other', async (hook) => {
+    @WebSocketGateway()
+    class Room {
+      async run() {}
+    }
+    class Jobs {
+      async run() {}
+    }
+    rename(Room, hook);
+    rename(Jobs, hook);
+    expect(await refusal({ providers: [Room] })).toBe(
+      configMessage(
+        `@RateLimit on Room.${hook}: Nest calls this method itself and handles no denial; limit handleConnection or the messages`,
+      ),
+    );
+    expect(await warningsOf({ imports: [RateLimitModule.forRoot()], providers: [Jobs] })).toEqual([]);
   });
 
   it.each(FRAMEWORKS)('on middleware of %s', async (framework) => {

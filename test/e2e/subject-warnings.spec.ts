@@ -181,7 +181,7 @@ describe.each(FRAMEWORKS)('an application on %s is warned once', (framework) => 
     ['limit', { limit: by(({ user }) => (user ? 9 : 3)) as never }],
     ['window', { window: by(({ user }) => (user ? '1m' : '1h')) as never }],
     ['cost', { cost: by(({ user }) => (user ? 1 : 2)) as never }],
-    ['plan', { plans: { free: { limit: 9 } }, plan: by(({ user }) => user && 'free') as never }],
+    ['plan', { plans: { free: { limit: 9 } }, plan: by(({ user }) => user && 'free') }],
     ['skipIf', { skipIf: by(({ user }) => user?.id === 'root') as never }],
   ])(
     'a warning names the function of `%s` that reads the user, which is set after the guard',

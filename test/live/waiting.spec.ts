@@ -13,7 +13,7 @@ const HELD = { algorithm: 'concurrency', limit: 10, by: 'everyone' } as const;
 const planOf = (context: ExecutionContext) =>
   context.switchToHttp().getRequest<{ headers: Record<string, string> }>().headers['x-plan'];
 
-const PLANS = { patient: { maxWait: '1m' } };
+const PLANS = { patient: { limit: 10, maxWait: '1m' } };
 
 /** Ends the handlers that run. */
 let end: () => void;
@@ -175,7 +175,7 @@ describe.each(['Redis', 'memory'])('requests that wait with %s while their rule 
     expect((await send({ path: '/report' })).status).toBe(429);
     end();
     expect((await first).status).toBe(200);
-  });
+  }, 30_000); // The rule itself would wait for a minute.
 
   it('a request waits if its plan has a maxWait', async () => {
     const { send } = await start();

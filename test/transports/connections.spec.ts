@@ -37,6 +37,51 @@ class Seats {
   handleConnection() {}
 }
 
+@WebSocketGateway({ namespace: '/vip' })
+class Vip {
+  server!: { emit(event: string, data: string): void };
+  readonly transports: { readonly readyState: string }[] = [];
+
+  afterInit({ server }: { readonly server: Vip['server'] & Listening }) {
+    this.server = server;
+    server.on('connection', ({ conn }) => this.transports.push(conn));
+  }
+
+  @RateLimit({ ...MINUTE, limit: 0 })
+  handleConnection() {}
+}
+
+interface Listening {
+  on(event: 'connection', listener: (socket: { readonly conn: Vip['transports'][number] }) => void): void;
+}
+
+@WebSocketGateway()
+class Members extends Seats {
+  afterInit(server: SocketIoServer) {
+    server.use(({ handshake }, next) =>
+      next(handshake.auth['member'] ? undefined : new Error('not a member')),
+    );
+  }
+}
+
+/** A server of Socket.IO. */
+interface SocketIoServer {
+  use(
+    middleware: (
+      socket: { readonly handshake: { readonly auth: Readonly<Record<string, unknown>> } },
+      next: (error?: Error) => void,
+    ) => void,
+  ): void;
+}
+
+@WebSocketGateway({ connectionStateRecovery: { skipMiddlewares: false } })
+class Recovering {
+  @RateLimit({ name: 'open', algorithm: 'concurrency', limit: 1 })
+  handleConnection(client: { emit(event: string): void }) {
+    client.emit('hello');
+  }
+}
+
 type App = Awaited<ReturnType<typeof startGateway>>;
 
 const running: (App | { close(): unknown })[] = [];
@@ -103,6 +148,10 @@ function connectSocketIo(port: number, extraHeaders: Record<string, string>, tra
   });
 }
 
+/** Resolves with what a client of Socket.IO next receives with an event. */
+const received = (socket: Socket, event: string) =>
+  new Promise<unknown>((resolve) => socket.once(event, resolve));
+
 const PROBLEM = {
   status: 429,
   title: 'Quota exceeded',
@@ -128,7 +177,7 @@ async function stay(port: number, ip: string) {
     socket.ping();
     await once(socket, 'pong');
   };
-  const state = { received, isClosed: false, send };
+  const state = { socket, received, isClosed: false, send };
   socket.on('close', () => (state.isClosed = true));
   socket.on('message', (message: Buffer) => {
     received.push(message.toString());
@@ -148,6 +197,16 @@ describe('a denied client of Socket.IO that keeps its transport', () => {
     expect(denied.received.at(-1)).toMatch(/^44\{"message":/);
     await until(() => denied.isClosed, 'the end of the denied connection');
     expect(allowed.map(({ isClosed }) => isClosed)).toEqual([false, false]);
+  });
+
+  it('is disconnected at once if it does not read what it was sent, although it uses another namespace', async () => {
+    const { port, app } = await start('socket.io', Vip);
+    const { socket } = await stay(port, ADA);
+    const { server, transports } = app.get(Vip);
+    socket.pause();
+    server.emit('text', 'x'.repeat(20_000_000));
+    socket.send('40/vip,');
+    await until(() => transports[0]?.readyState === 'closed', 'the end of the connection');
   });
 });
 
@@ -194,6 +253,18 @@ describe('connections to gateways', () => {
         return received.at(-1)!.startsWith('40');
       }, 'the permit');
     }
+  });
+
+  it("a client of Socket.IO that the gateway's middleware denies returns its permit, and may keep its transport", async () => {
+    const { port } = await start('socket.io', Members);
+    const { received, send } = await stay(port, ADA);
+    expect(received.at(-1)).toBe('44{"message":"not a member"}');
+    await until(async () => {
+      const answers = received.length;
+      await send('40{"member":true}');
+      await until(() => received.length > answers, 'an answer');
+      return received.at(-1)!.startsWith('40');
+    }, 'the permit');
   });
 
   it('a client of Socket.IO that polls is denied as well', async () => {
@@ -244,4 +315,39 @@ describe('connections to gateways', () => {
       '@RateLimit on Hidden.handleConnection: afterInit is a property, which hides its server; write afterInit as a method',
     );
   });
+
+  it('a client of Socket.IO whose state is recovered is limited like any other', async () => {
+    const { port } = await start('socket.io', Recovering);
+    const socket = io(`http://127.0.0.1:${port}`, { transports: ['websocket'], forceNew: true });
+    running.push({ close: () => socket.disconnect() });
+    await received(socket, 'hello'); // The client gets the offset that recovers its state with an event.
+    const denied = received(socket, 'connect_error');
+    socket.io.engine.close();
+    const open = async () => (await connect('socket.io', port, '127.0.0.1')) === 'open';
+    await until(open, 'the permit'); // Another client takes it before the first one is back.
+    expect(await denied).toMatchObject({ data: { 'violated-policies': ['open'] } });
+    for (const other of running.splice(2)) await other.close();
+    const retry = () =>
+      new Promise<boolean>((resolve) => {
+        socket.once('connect', () => resolve(true)).once('connect_error', () => resolve(false));
+        socket.connect();
+      });
+    await until(retry, 'the permit');
+    expect(socket.recovered).toBe(true);
+  });
+
+  it.each([undefined, '/lobby'])(
+    'recovered sockets of Socket.IO that skip the handshake stop the application: namespace %s',
+    async (namespace) => {
+      @WebSocketGateway({ connectionStateRecovery: {}, ...(namespace && { namespace }) })
+      class Skipping {
+        @RateLimit({ ...MINUTE, limit: 1 })
+        handleConnection() {}
+      }
+      await expect(start('socket.io', Skipping)).rejects.toThrow(
+        '@RateLimit on Skipping.handleConnection: connectionStateRecovery skips the handshake of recovered sockets; ' +
+          'set connectionStateRecovery: { skipMiddlewares: false }',
+      );
+    },
+  );
 });

@@ -107,6 +107,8 @@ export type Received = readonly [event: string, data: unknown];
 /** A client of a gateway, with what it has received. */
 export interface GatewayClient {
   readonly received: Received[];
+  /** The WebSocket that it uses. */
+  readonly socket: WebSocket;
   send(event: string, data?: unknown): void;
   close(): void;
 }
@@ -174,7 +176,7 @@ async function openNative(url: string, headers: Record<string, string>): Promise
     socket.once('error', reject);
   });
   const send = (event: string, data: unknown = '') => socket.send(JSON.stringify({ event, data }));
-  return { received, send, close: () => socket.terminate() };
+  return { received, socket, send, close: () => socket.terminate() };
 }
 
 async function openSocketIo(url: string, extraHeaders: Record<string, string>): Promise<GatewayClient> {
@@ -186,5 +188,6 @@ async function openSocketIo(url: string, extraHeaders: Record<string, string>): 
     socket.once('connect_error', reject);
   });
   const send = (event: string, data: unknown = '') => void socket.emit(event, data);
-  return { received, send, close: () => socket.disconnect() };
+  const { ws } = socket.io.engine.transport as unknown as { readonly ws: WebSocket };
+  return { received, socket: ws, send, close: () => socket.disconnect() };
 }

@@ -2,7 +2,7 @@ import { SubscribeMessage, WebSocketGateway } from '@nestjs/websockets';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { io } from 'socket.io-client';
 import { WebSocket } from 'ws';
-import { RateLimit } from '../../lib/index.js';
+import { RateLimit, RateLimitEvents } from '../../lib/index.js';
 import { until } from '../support/redis/until.mjs';
 import { ADAPTERS, startGateway, type GatewayClient } from './gateway-app.js';
 
@@ -83,6 +83,29 @@ class Oddities {
   }
 }
 
+/** More than what waits for a client that does not read, and than the buffers of the system. */
+const LONG = 'x'.repeat(20_000_000);
+
+@WebSocketGateway()
+class Library {
+  reads = 0;
+
+  @SubscribeMessage('read')
+  read() {
+    this.reads += 1;
+    return { event: 'text', data: LONG };
+  }
+
+  @RateLimit({ name: 'say', window: '1m', limit: 1, algorithm: 'fixed-window' })
+  @SubscribeMessage('say')
+  say() {}
+
+  @SubscribeMessage('free')
+  free() {
+    return { event: 'freed', data: '' };
+  }
+}
+
 /** Whether the server still answers this client. */
 async function expectAnswer(client: GatewayClient): Promise<void> {
   const before = kinds(client, 'freed');
@@ -129,6 +152,23 @@ describe.each(ADAPTERS)('a hostile client of %s', (adapter) => {
     await until(() => client.received.length === 3, 'all answers');
     expect([kinds(client, 'said'), kinds(client, 'exception')]).toEqual([1, 2]);
     await expectAnswer(client);
+  });
+
+  it('gets no denials while it does not read what it was sent', async () => {
+    const { app, connect } = await start(adapter, {}, 'express', Library);
+    let denied = 0;
+    app.get(RateLimitEvents).on('decision', () => (denied += 1), { only: 'denied' });
+    const client = await connect();
+    client.socket.pause();
+    client.send('read');
+    await until(() => app.get(Library).reads === 1, 'the message');
+    for (let nth = 1; nth <= 10; nth++) client.send('say');
+    await until(() => denied === 9, 'all denials');
+    client.socket.resume();
+    await expectAnswer(client);
+    expect([kinds(client, 'text'), kinds(client, 'exception')]).toEqual([1, 0]);
+    client.send('say');
+    await until(() => kinds(client, 'exception') === 1, 'the denial');
   });
 
   it('that leaves while it is denied harms no other client', async () => {

@@ -21,13 +21,17 @@ export function handlerKind(type: Type, name: string, isController: boolean): Ha
   if (keys.length === 0 && name !== 'handleConnection') return 'none';
   if (own.includes('microservices:pattern')) return 'pattern';
   if (isController && own.includes('path')) return 'http';
-  if (Reflect.hasMetadata('websockets:is_gateway', type)) {
+  if (isGateway(type)) {
     if (own.includes('websockets:message_mapping')) return 'gateway';
     return name === 'handleConnection' ? 'connection' : 'none';
   }
   if (FIELD_METADATA.some((key) => own.includes(key))) return 'field';
   if (own.includes('graphql:resolver_type')) return 'graphql';
   return keys.some((key) => typeof key === 'string' && !NO_HANDLER.test(key)) ? 'unknown' : 'none';
+}
+
+export function isGateway(type: Type): boolean {
+  return Reflect.hasMetadata('websockets:is_gateway', type);
 }
 
 /** What to write where no guard runs. */

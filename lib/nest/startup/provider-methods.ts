@@ -15,12 +15,24 @@ import {
 import { loadNeeds } from '../rules/named-parts.js';
 import type { TransportLoader } from '../request/transport-loader.js';
 import { TRANSPORT_LOADER } from '../tokens.js';
-import { isCall, isController, classOf, handlerKind } from './handlers.js';
+import { isCall, isController, isGateway, classOf, handlerKind, IN_THE_METHOD } from './handlers.js';
 import { RouteRules } from './route-rules.js';
 import { Warnings } from '../warnings.js';
 
 /** The types of results that may be promises, as TypeScript writes them: a union is `Object`. */
 const MAY_BE_PROMISE: readonly unknown[] = [undefined, Object, Promise];
+
+/** The hooks that Nest calls on all providers. */
+const HOOKS = [
+  'onModuleInit',
+  'onApplicationBootstrap',
+  'onModuleDestroy',
+  'beforeApplicationShutdown',
+  'onApplicationShutdown',
+];
+
+/** The hooks that Nest calls on gateways. An error of `handleDisconnect` would end the process. */
+const GATEWAY_HOOKS = ['afterInit', 'handleDisconnect'];
 
 /** What is limited when a method is called; absent if a guard limits it. */
 type Entry = ReturnType<typeof entryOf>;
@@ -162,7 +174,10 @@ function problemOf({ type, name, kind, owner }: HandlerMethod, instance: object)
   if (Object.hasOwn(instance, name) && !isBound(instance, name)) {
     return `${path}: an instance has another function in place of the method, which is not limited; remove the property, or use RateLimitService.consume() in it`;
   }
-  if (kind !== 'none' || isController(type)) return undefined;
+  if (isController(type)) return undefined;
+  const fix = hookFix(type, name);
+  if (fix) return `${path}: Nest calls this method itself and handles no denial; ${fix}`;
+  if (kind !== 'none') return undefined;
   const form = limitedMethod(type.prototype as object, name)?.method.constructor.name;
   if (form === 'AsyncGeneratorFunction' || form === 'GeneratorFunction') {
     return `${path}: the method is a generator, whose calls cannot be limited; limit an async method that returns the iterable, or use RateLimitService.consume() in it`;
@@ -170,6 +185,14 @@ function problemOf({ type, name, kind, owner }: HandlerMethod, instance: object)
   const returned: unknown = Reflect.getMetadata('design:returntype', type.prototype as object, name);
   if (form === 'AsyncFunction' || MAY_BE_PROMISE.includes(returned)) return undefined;
   return `${path}: the method is synchronous, and a limit is not; make it async, or use RateLimitService.consume() in the method`;
+}
+
+/** Returns what to write instead of a limit on a hook; `undefined` for other methods. */
+function hookFix(type: Type, name: string): string | undefined {
+  if (HOOKS.includes(name)) return IN_THE_METHOD;
+  return isGateway(type) && GATEWAY_HOOKS.includes(name)
+    ? 'limit handleConnection or the messages'
+    : undefined;
 }
 
 /** Whether the property of an instance is a method bound to it, as in `this.send = this.send.bind(this)`. */

@@ -140,8 +140,7 @@ function* instances(modules: ModulesContainer, config: ApplicationConfig): Itera
     ...config.getGlobalPipes(),
     ...config.getGlobalFilters(),
   ];
-  for (const { type, isController } of classes(modules)) {
-    if (!isController) continue;
+  for (const { type } of classes(modules)) {
     const { prototype } = type as { prototype: Record<string, object> };
     for (const target of [type, ...methodsOf(type).map((name) => prototype[name]!)]) {
       for (const place of PLACES) yield* (Reflect.getMetadata(place, target) ?? []) as unknown[];
