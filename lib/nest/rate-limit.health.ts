@@ -89,12 +89,8 @@ export class RateLimitHealth {
   /** @internal Returns why this process is degraded, and the messages of the warnings that were logged. */
   get problems(): readonly string[] {
     const { reason } = this.degraded;
-    const { active, all } = this.warnings;
-    const others = all.filter(([code]) => code !== 'RL_REDIS_UNAVAILABLE');
-    // One of each code comes first, since the operations page shows a limited number.
-    const isOne = ([code, message]: (typeof all)[number]): boolean => active.get(code) === message;
-    const sorted = [...others.filter(isOne), ...others.filter((each) => !isOne(each))];
-    const warnings = sorted.map(([code, message]) => `${message} (${code})`);
+    const others = this.warnings.all.filter(([code]) => code !== 'RL_REDIS_UNAVAILABLE');
+    const warnings = others.map(([code, message]) => `${message} (${code})`);
     return reason === undefined ? warnings : [`Degraded: ${reason}`, ...warnings];
   }
 

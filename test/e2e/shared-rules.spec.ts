@@ -77,7 +77,7 @@ describe('a shared rule that has another counter at one of its places', () => {
       const rule = { ...TOTAL, algorithm, [capacity]: 2 } as RouteRule;
       expect(await refusalToStart(appWith(rule, { ...rule, limit: 10 }))).toBe(
         configMessage(
-          `${AT}limit is 10 here and 5 ${ONE}; write ${capacity} as a time, such as "10s", in which each limit adds its own permits, or scope: 'route'`,
+          `${AT}limit is 10 here and 5 ${ONE}; write ${capacity} as a time, such as "10s", or scope: 'route'`,
         ),
       );
     },

@@ -109,9 +109,12 @@ function fits(fields: Readonly<Record<string, unknown>>, checks: Checks): boolea
   return Object.entries(checks).every(([name, accepts]) => accepts(fields[name]));
 }
 
-/** Returns as many problems as a report holds, and how many there are beside them. */
+/** Returns as many problems as a report holds, the last of each code first, and how many there are beside them. */
 function shownProblems(problems: readonly string[]): readonly string[] {
-  const shown = problems.slice(0, MOST_PROBLEMS).map(shortened);
+  const codeOf = (problem: string): string => /\(RL_\w+\)$/.exec(problem)?.[0] ?? '';
+  const last = new Set(new Map(problems.map((problem) => [codeOf(problem), problem])).values());
+  const sorted = [...last, ...problems.filter((problem) => !last.has(problem))];
+  const shown = sorted.slice(0, MOST_PROBLEMS).map(shortened);
   const others = problems.length - shown.length;
   return others > 0 ? [...shown, `The log has ${others} more of these problems.`] : shown;
 }

@@ -20,11 +20,6 @@ import type { Check, RouteLimit } from './route-limit.js';
 import { type Deny, Responder, withoutStack } from './responder.js';
 import type { Route } from './routes.js';
 
-const PERMITS_LOST =
-  'A request that is still running has lost its permits: their lease was not renewed in time, or Redis lost them. Others ' +
-  'can take them, so that more than the limit run at once until it ends. Set `lease` longer than the outages of Redis ' +
-  'that you expect; this is logged once.';
-
 const DENIED = { allowed: false, limit: 0, windowMs: 0, remaining: 0, resetAfterMs: 0, delayMs: 0 };
 
 /**
@@ -58,7 +53,10 @@ export class Admission implements OnApplicationShutdown {
       : this.decide(applied, route, exchange, deny);
   }
 
-  private readonly reportLost = (): void => this.warnings.warn('RL_PERMITS_LOST', PERMITS_LOST);
+  private readonly reportLost = (): void =>
+    void import('../rare-messages.js').then(({ PERMITS_LOST }) =>
+      this.warnings.warn('RL_PERMITS_LOST', PERMITS_LOST),
+    );
 
   /** Loads what settles requests by what their handlers return, and returns what observes a handler. */
   async openSettlements(): Promise<(method: { readonly type: Type; readonly name: string }) => void> {
@@ -98,7 +96,7 @@ export class Admission implements OnApplicationShutdown {
     if (reason === 'no-address' || reason === 'hung-up') {
       await Promise.resolve();
       if (reason === 'no-address') {
-        const { noAddressMessage } = await import('./no-address.js');
+        const { noAddressMessage } = await import('../rare-messages.js');
         this.warnings.warn('RL_NO_CLIENT_ADDRESS', noAddressMessage(rule, exchange));
       }
       throw withoutStack(() => new InternalServerErrorException());

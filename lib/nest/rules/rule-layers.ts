@@ -183,7 +183,7 @@ export class SharedRules {
       `rule "${String(fields['name'])}" of ${owner}: ${field} is ${valueOf(field, fields)} here and ` +
       `${valueOf(field, first.fields)} in ${first.owner}, but a shared rule has one counter; ` +
       (field === 'limit'
-        ? `write ${capacity} as a time, such as "10s", in which each limit adds its own permits, or scope: 'route'`
+        ? `write ${capacity} as a time, such as "10s", or scope: 'route'`
         : `allowed to differ: ${SHARED_FIELDS.join(', ')}, or any field with scope: 'route'`)
     );
   }

@@ -100,12 +100,8 @@ export async function openStore(options: StoreOptions, warnings: Warnings): Prom
     return store;
   }
   if (process.env['NODE_ENV'] === 'production' && 'redis' in options) {
-    warnings.warn(
-      'RL_REDIS_UNSET',
-      '`redis` is undefined in production, so this process counts in its memory: n processes allow n times each ' +
-        'limit, and a restart clears the counters. Set the variable that `redis` is read from, or leave `redis` out ' +
-        'of the options.',
-    );
+    const { REDIS_UNSET } = await import('../rare-messages.js');
+    warnings.warn('RL_REDIS_UNSET', REDIS_UNSET);
   } else {
     logger.log(
       'No `redis` given: counting in the memory of this process. Each process counts separately, and a restart clears the counters.',

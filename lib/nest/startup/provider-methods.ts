@@ -23,13 +23,7 @@ import { Warnings } from '../warnings.js';
 const MAY_BE_PROMISE: readonly unknown[] = [undefined, Object, Promise];
 
 /** The hooks that Nest calls on all providers. */
-const HOOKS = [
-  'onModuleInit',
-  'onApplicationBootstrap',
-  'onModuleDestroy',
-  'beforeApplicationShutdown',
-  'onApplicationShutdown',
-];
+const HOOKS = /^(onModule(Init|Destroy)|onApplication(Bootstrap|Shutdown)|beforeApplicationShutdown)$/;
 
 /** The hooks that Nest calls on gateways. An error of `handleDisconnect` would end the process. */
 const GATEWAY_HOOKS = ['afterInit', 'handleDisconnect'];
@@ -189,7 +183,7 @@ function problemOf({ type, name, kind, owner }: HandlerMethod, instance: object)
 
 /** Returns what to write instead of a limit on a hook; `undefined` for other methods. */
 function hookFix(type: Type, name: string): string | undefined {
-  if (HOOKS.includes(name)) return IN_THE_METHOD;
+  if (HOOKS.test(name)) return IN_THE_METHOD;
   return isGateway(type) && GATEWAY_HOOKS.includes(name)
     ? 'limit handleConnection or the messages'
     : undefined;

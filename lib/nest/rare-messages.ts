@@ -1,4 +1,15 @@
-import type { Exchange } from './exchange.js';
+// Messages of warnings that few applications log. They are loaded when they are logged.
+import type { Exchange } from './request/exchange.js';
+
+export const PERMITS_LOST =
+  'A request that is still running has lost its permits: their lease was not renewed in time, or Redis lost them. Others ' +
+  'can take them, so that more than the limit run at once until it ends. Set `lease` longer than the outages of Redis ' +
+  'that you expect; this is logged once.';
+
+export const REDIS_UNSET =
+  '`redis` is undefined in production, so this process counts in its memory: n processes allow n times each ' +
+  'limit, and a restart clears the counters. Set the variable that `redis` is read from, or leave `redis` out ' +
+  'of the options.';
 
 /** Returns the warning of a request without an IP address that a rule counts by. */
 export function noAddressMessage(rule: string, { transport, request }: Exchange): string {
