@@ -134,6 +134,17 @@ describe.each(FRAMEWORKS)('plans on %s', (framework) => {
     expect(await policy('c', 'max')).toBe('"api";q=20;w=3600');
   });
 
+  it('a plan function for all rules is not called for one without plans', async () => {
+    const { plan, plans: _plans, ...rule } = API;
+    const calls: unknown[] = [];
+    const { policy } = await start({
+      defaults: { plan: (context) => (calls.push(context), plan(context)) },
+      onDemand: { api: rule },
+    });
+    expect(await policy('a', 'pro')).toBe('"api";q=1;w=3600');
+    expect(calls).toEqual([]);
+  });
+
   it('a live change can set plans, and clamp all of them', async () => {
     const { policy, limits } = await start({ liveRules: new MemoryRuleSource() });
     await limits.rules.set('api', { plans: { pro: { limit: 6 } } }, BY);

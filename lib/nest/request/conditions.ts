@@ -99,9 +99,9 @@ export class Conditions {
 
   /** Returns the plan of a request; `undefined` if it has none, or one that does not exist. */
   private async planOf(exchange: Exchange, rule: EffectiveRule): Promise<string | undefined> {
-    const plan = await this.valueOf('plan', exchange, rule);
-    if (plan === undefined || plan === null) return undefined;
     const plans = Object.keys(rule.fields.plans ?? {});
+    const plan = plans.length === 0 ? undefined : await this.valueOf('plan', exchange, rule);
+    if (plan === undefined || plan === null) return undefined;
     if (plans.includes(plan as string)) return plan as string;
     const reason = problem(`${this.limit.path}.plan`, plan, quoted(plans));
     this.limit.warnOfInvalid(['plan', 'plans'], reason, WITHOUT_PLAN);

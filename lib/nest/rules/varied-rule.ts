@@ -7,7 +7,7 @@ import { compileVaried } from './compile-varied.js';
 import { EffectiveRule, type RequestLayer, type Varied } from './effective-rule.js';
 import { programSubject } from './program-subject.js';
 import type { RouteRuleFields } from './route-rule.js';
-import type { RuleFields } from './rule-layers.js';
+import { originsOf, type RuleFields } from './rule-layers.js';
 import {
   exceptionKey,
   exceptionsBySubject,
@@ -130,7 +130,8 @@ export class VariedRule extends EffectiveRule implements Varied {
     if (!this.fields.plans && !plan) return;
     const problems: string[] = [];
     if (!plan) problems.push(`${path}.plan: ${NO_PLAN}`);
-    if (Object.keys(plans).length === 0) problems.push(`${path}.plans: ${NO_PLANS}`);
+    const isForAll = originsOf(this.fields)['plan'] === 'defaults'; // Some rules may have no plans.
+    if (Object.keys(plans).length === 0 && !isForAll) problems.push(`${path}.plans: ${NO_PLANS}`);
     if (isShared) problems.push(`${path}.plans: ${SHARED}`);
     for (const [name, given] of Object.entries(plans)) {
       problems.push(...problemsOf(() => this.for({ plan: name })));
