@@ -1,10 +1,20 @@
 // Messages of warnings that few applications log. They are loaded when they are logged.
+import { shown } from '../contracts/shown.js';
 import type { Exchange } from './request/exchange.js';
 
-export const PERMITS_LOST =
-  'A request that is still running has lost its permits: their lease was not renewed in time, or Redis lost them. Others ' +
-  'can take them, so that more than the limit run at once until it ends. Set `lease` longer than the outages of Redis ' +
-  'that you expect; this is logged once.';
+/** Returns the warning of a rule of `concurrency` whose permits were lost. */
+export function permitsLost(rule: string): string {
+  return (
+    `A request that is still running has lost its permits of ${rule}: their lease was not renewed in time, or Redis ` +
+    'lost them. Others can take them, so that more than the limit run at once until it ends. Set `lease` longer than ' +
+    'the outages of Redis that you expect; this is logged once for each rule.'
+  );
+}
+
+/** Returns the warning of a value of the variable RATE_LIMIT other than `off`. */
+export function withoutEffect(value: string): string {
+  return `RATE_LIMIT=${shown(value)} has no effect, and every limit is enforced. Write RATE_LIMIT=off, or remove the variable.`;
+}
 
 export const REDIS_UNSET =
   '`redis` is undefined in production, so this process counts in its memory: n processes allow n times each ' +

@@ -28,7 +28,7 @@ interface SocketIoServer {
 interface Transported {
   readonly client?: {
     readonly nsps?: ReadonlyMap<string, unknown>;
-    readonly conn?: { close?(): void };
+    readonly conn?: { close?(discard?: boolean): void };
   };
 }
 
@@ -93,7 +93,8 @@ function attachSocketIo(server: SocketIoServer, check: CheckClient): void {
 /** Closes the transport of a denied client if it stays unused, or at once if the client does not read its denials. */
 function closeDenied(socket: SocketClient & Transported): void {
   const { client } = socket;
-  if (isBackedUp(socket)) client?.conn?.close?.();
+  if (isBackedUp(socket))
+    client?.conn?.close?.(true); // Without waiting for what the client does not read.
   else
     after(CLOSES_WITHIN_MS, () => {
       if (client?.nsps?.size === 0) client.conn?.close?.();

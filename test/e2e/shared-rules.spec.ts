@@ -60,6 +60,10 @@ describe('a shared rule that has another counter at one of its places', () => {
       { algorithm: 'gcra', burst: '10s', limit: 60 },
     ],
     [byPlan, { ...byPlan, plans: { free: {} }, limit: 9 }],
+    [
+      { ...byPlan, plans: { free: { limit: 9 }, pro: { limit: 99 } } },
+      { ...byPlan, plans: { pro: { limit: 99 }, free: { limit: 9 } } },
+    ],
   ])(
     'is none where what differs leaves the counter as it is, or the scope is the route: %p %p',
     async (one, other) => {
@@ -69,7 +73,6 @@ describe('a shared rule that has another counter at one of its places', () => {
 
   it.each([
     ['gcra', 'burst'],
-    ['token-bucket', 'burst'],
     ['leaky-bucket', 'queue'],
   ])(
     'stops the application where the time of a %s with permits as %s differs',
@@ -82,6 +85,13 @@ describe('a shared rule that has another counter at one of its places', () => {
       );
     },
   );
+
+  it('stops the application where the time of a plan with permits as burst differs', async () => {
+    const plans = { free: { limit: 9, burst: 2 } };
+    const rule = { ...TOTAL, ...byPlan, algorithm: 'gcra', plans } as unknown as RouteRule;
+    const other = { ...rule, plans: { free: { ...plans.free, limit: 90 } } } as RouteRule;
+    expect(await refusalToStart(appWith(rule, other))).toContain(`${AT}plans is {`);
+  });
 
   it('is none where a decorator overrides the limit of a rule with plans', async () => {
     const options = { onDemand: { total: { window: '1m', limit: 5, ...byPlan } } } as const;

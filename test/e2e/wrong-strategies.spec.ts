@@ -211,6 +211,16 @@ describe('options that contradict each other stop the app with one message that'
       { ...RULE, algorithm: 'gcra', by: 'ip', share: { weights: { localhost: 3 } } },
       '.share.weights: got "localhost"; allowed: an IP address',
     ],
+    [
+      'a weight of a subject that no request has, by default',
+      { ...RULE, algorithm: 'gcra', share: { weights: { acme: 3 } } },
+      '.share.weights: got "acme"; allowed: an IP address',
+    ],
+    [
+      'two weights of one subject',
+      { ...RULE, algorithm: 'gcra', share: { weights: { '2001:db8::5': 3, '2001:db8::6': 4 } } },
+      '.share.weights: got "2001:db8::6"; allowed: one weight for a subject, which "2001:db8::5" names as well',
+    ],
   ])('a message names the rule and both contradictory options for %s', async (_title, rule, problem) => {
     expect(await refusalOf(rule)).toBe(configMessage(`rule "default" of Routes.get${problem}`));
   });

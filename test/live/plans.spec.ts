@@ -134,14 +134,15 @@ describe.each(FRAMEWORKS)('plans on %s', (framework) => {
     expect(await policy('c', 'max')).toBe('"api";q=20;w=3600');
   });
 
-  it('a plan function for all rules is not called for one without plans', async () => {
+  it('a plan function is not called for a rule without plans, which programs can use', async () => {
     const { plan, plans: _plans, ...rule } = API;
     const calls: unknown[] = [];
-    const { policy } = await start({
+    const { policy, limits } = await start({
       defaults: { plan: (context) => (calls.push(context), plan(context)) },
-      onDemand: { api: rule },
+      onDemand: { api: rule, shared: { ...rule, plans: {}, algorithm: 'gcra', share: {} } },
     });
     expect(await policy('a', 'pro')).toBe('"api";q=1;w=3600');
+    expect((await limits.consume('api', 'b')).allowed).toBe(true);
     expect(calls).toEqual([]);
   });
 
@@ -165,8 +166,6 @@ describe.each(FRAMEWORKS)('plans on %s', (framework) => {
     ],
     [{ plans: { pro: 5 } }, /plans: got \{"pro":5\}; allowed: an object of fields by plan/],
     [{ plan: undefined }, /\.plan: missing, and the rule has plans/],
-    [{ plans: undefined }, /\.plans: missing, and the rule has a plan function; allowed: an object/],
-    [{ plans: {} }, /\.plans: missing, and the rule has a plan function/],
     [{ plan: 'pro' }, /\.plan: got "pro"; allowed: a function of the ExecutionContext/],
   ])('wrong plans stop the application: %p', async (fields, message) => {
     expect(await refusalToStart(modules({ onDemand: { api: { ...API, ...fields } } }))).toMatch(message);

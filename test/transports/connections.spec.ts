@@ -322,9 +322,11 @@ describe('connections to gateways', () => {
     running.push({ close: () => socket.disconnect() });
     await received(socket, 'hello'); // The client gets the offset that recovers its state with an event.
     const denied = received(socket, 'connect_error');
+    socket.io.reconnection(false);
     socket.io.engine.close();
     const open = async () => (await connect('socket.io', port, '127.0.0.1')) === 'open';
     await until(open, 'the permit'); // Another client takes it before the first one is back.
+    socket.connect();
     expect(await denied).toMatchObject({ data: { 'violated-policies': ['open'] } });
     for (const other of running.splice(2)) await other.close();
     const retry = () =>

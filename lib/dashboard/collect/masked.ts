@@ -123,9 +123,15 @@ const SUBJECT =
 /** A subject of another form than its rule counts by, as `shown` writes it: up to 80 characters and an ellipsis. */
 const MISFIT = /(\bsubject of .*?: got ).{0,81}(?=; allowed: )/g;
 
+/** What a function that finds subjects has returned, and an error of the application. */
+const RETURNED = /((?:\.(?:by|subjectOf): got |: threw )).*?(?=; allowed: |\. In shadow mode)/gs;
+
 /** Returns a message with the subjects in it masked. */
 export function withMaskedSubjects(message: string): string {
-  return message.replace(SUBJECT, maskedText).replace(MISFIT, `$1"${HIDDEN}"`);
+  return message
+    .replace(SUBJECT, maskedText)
+    .replace(MISFIT, `$1"${HIDDEN}"`)
+    .replace(RETURNED, `$1"${HIDDEN}"`);
 }
 
 /** The text of a client or an operator may look like a message without being JSON. */

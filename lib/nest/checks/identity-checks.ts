@@ -98,7 +98,9 @@ class UserCheck implements Check {
     if (this.isDecided && !isSeen && this.reader === undefined) this.warnOfNone(rule);
     if (!this.isDecided) {
       const reads = this.reader === undefined ? undefined : (exchange.userReads ??= new UserReads(request));
-      exchange.onEnd(() => this.seeEnd(request, rule, reads));
+      const seeEnd = (): void => this.seeEnd(request, rule, reads);
+      if (!reads) exchange.onEnd(seeEnd);
+      else if (reads.atEnd.push(seeEnd) === 1) exchange.onEnd(() => reads.atEnd.forEach((see) => see()));
     }
     return this.isDecided;
   }

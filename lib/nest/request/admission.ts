@@ -31,6 +31,7 @@ export class Admission implements OnApplicationShutdown {
   private readonly logger = new Logger('RateLimit');
   /** Absent until a rule settles by what handlers return. */
   settlements: Settlements | undefined;
+  private isClosed = false;
 
   constructor(
     @Inject(Engine) private readonly engine: Engine,
@@ -53,11 +54,6 @@ export class Admission implements OnApplicationShutdown {
       : this.decide(applied, route, exchange, deny);
   }
 
-  private readonly reportLost = (): void =>
-    void import('../rare-messages.js').then(({ PERMITS_LOST }) =>
-      this.warnings.warn('RL_PERMITS_LOST', PERMITS_LOST),
-    );
-
   /** Loads what settles requests by what their handlers return, and returns what observes a handler. */
   async openSettlements(): Promise<(method: { readonly type: Type; readonly name: string }) => void> {
     const { observe, Settlements } = await import('../../transports/settlements.js');
@@ -66,6 +62,7 @@ export class Admission implements OnApplicationShutdown {
   }
 
   async onApplicationShutdown(): Promise<void> {
+    this.isClosed = true;
     await this.settlements?.close();
   }
 
@@ -128,7 +125,7 @@ export class Admission implements OnApplicationShutdown {
     const decided = limits.filter(({ name }) => decides(decision, name));
     const conditional = decided.filter(({ count }) => count !== 'all');
     const permit = decided.some(({ isHeld }) => isHeld) ? this.engine.permit(decision) : undefined;
-    permit?.signal.addEventListener('abort', this.reportLost);
+    permit?.signal.addEventListener('abort', () => this.reportLost(decided));
     const settled = decided.filter(({ isSettled }) => isSettled);
     const held = ['http', 'ws', 'rpc'].includes(exchange.transport) ? permit : undefined;
     const settle = this.settlements?.open(exchange, decision, settled, limits, held);
@@ -141,6 +138,14 @@ export class Admission implements OnApplicationShutdown {
           this.logger.error('The permits of a request could not be refunded.', each.reason);
       }
     });
+  }
+
+  private reportLost(limits: readonly RouteLimit[]): void {
+    const held = limits.find(({ isHeld, isEnforced }) => isHeld && isEnforced);
+    if (!held || this.isClosed) return;
+    import('../rare-messages.js')
+      .then(({ permitsLost }) => this.warnings.warn('RL_PERMITS_LOST', permitsLost(held.path), held.name))
+      .catch(() => undefined);
   }
 
   /** Refunds the rules for which the request does not count. */

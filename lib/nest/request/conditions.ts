@@ -42,6 +42,9 @@ interface ConditionalLimit {
   warnOfInvalid(fields: string | readonly string[], reason: string, outcome: string): void;
 }
 
+/** Thrown when the failure of a function of a shadow rule was logged. */
+const REPORTED = new Error('a function of a rule in shadow mode failed');
+
 /** Applies a rule to a request if more than its subject decides: see `EffectiveRule.isConditional`. */
 export class Conditions {
   /** What functions returned for the last request whose limit and window were valid. */
@@ -55,7 +58,11 @@ export class Conditions {
   /** A function that throws or rejects fails the request, unless the rule is in shadow mode: then the rule is skipped. */
   async apply(exchange: Exchange, rule: EffectiveRule): Promise<Applied> {
     const applied = this.hits(exchange, rule);
-    return rule.fields.mode === 'shadow' ? applied.catch(() => []) : applied;
+    if (rule.fields.mode !== 'shadow') return applied;
+    return applied.catch((error: unknown) => {
+      if (error !== REPORTED) throw error;
+      return [];
+    });
   }
 
   private async hits(exchange: Exchange, rule: EffectiveRule): Promise<Applied> {
@@ -67,14 +74,14 @@ export class Conditions {
     if (typeof keyed === 'string') return this.withoutLimit(exchange, rule, keyed);
     const cost = isOpen ? await this.costOf(exchange, rule) : undefined;
     const applied = limit.hits(await this.subjectIn(exchange, rule), rule, exchange, keyed, cost, plan);
-    const waits = rule.isHeld || exchange.context.getType<string>() === 'provider';
-    return waits && !('reason' in applied) ? this.waiting(applied, exchange) : applied;
+    return 'reason' in applied ? applied : this.waiting(applied, exchange, rule);
   }
 
   /** Lets hits wait as long as their rule says, with its plan or the exception of its subject. */
-  private waiting(applied: readonly RuleHit[], exchange: Exchange): readonly RuleHit[] {
+  private waiting(applied: readonly RuleHit[], exchange: Exchange, rule: EffectiveRule): readonly RuleHit[] {
+    const mayWait = rule.isHeld || exchange.context.getType<string>() === 'provider';
     const { maxWaitMs = 0 } = applied[0]?.rule ?? {}; // A trial limit waits as long as its rule.
-    if (maxWaitMs === 0) return applied;
+    if (maxWaitMs === 0 || !mayWait) return applied;
     const signal = (): AbortSignal | undefined => exchange.gone();
     const current = async (): Promise<readonly RuleHit[]> => {
       const now = await this.limit.apply(exchange); // A live change may have come meanwhile.
@@ -93,15 +100,16 @@ export class Conditions {
     const { limit } = this;
     const subject = rule.exceptions && (await this.subjectIn(exchange, rule));
     const excepted = subject === undefined || subject === UNUSABLE ? undefined : rule.exceptionOf(subject);
-    if (excepted) return excepted === 'allow' ? [] : excepted.hits(subject as Subject);
+    if (excepted)
+      return excepted === 'allow' ? [] : this.waiting(excepted.hits(subject as Subject), exchange, rule);
     return outcome === 'skip' ? [] : { rule: limit.name, reason: 'no-limit' };
   }
 
   /** Returns the plan of a request; `undefined` if it has none, or one that does not exist. */
   private async planOf(exchange: Exchange, rule: EffectiveRule): Promise<string | undefined> {
-    const plans = Object.keys(rule.fields.plans ?? {});
-    const plan = plans.length === 0 ? undefined : await this.valueOf('plan', exchange, rule);
+    const plan = await this.valueOf('plan', exchange, rule);
     if (plan === undefined || plan === null) return undefined;
+    const plans = Object.keys(rule.fields.plans ?? {});
     if (plans.includes(plan as string)) return plan as string;
     const reason = problem(`${this.limit.path}.plan`, plan, quoted(plans));
     this.limit.warnOfInvalid(['plan', 'plans'], reason, WITHOUT_PLAN);
@@ -161,7 +169,8 @@ export class Conditions {
   }
 
   private subjectIn(exchange: Exchange, rule: EffectiveRule): MaybePromise<FoundSubject> {
-    return this.reported('by', rule, () => this.limit.subjectIn(exchange));
+    const find = (): MaybePromise<FoundSubject> => this.limit.subjectIn(exchange);
+    return exchange.subjectOf ? find() : this.reported('by', rule, find); // That is a hook of the guard.
   }
 
   /** Calls a function of the rule. Logs a failure in shadow mode, since no exception filter gets it. */
@@ -175,7 +184,7 @@ export class Conditions {
     return run().catch((error: unknown) => {
       const reason = `${this.limit.path}.${field}: threw ${shown(messageOf(error))}`;
       this.limit.warnOfInvalid(field, reason, WITHOUT_SHADOW);
-      throw error;
+      throw REPORTED;
     });
   }
 }

@@ -1,6 +1,8 @@
 /** Detects which functions of rules read `request.user` before it is set. */
 export class UserReads {
   private readonly readers = new Set<unknown>();
+  /** What to call at the end of the request: one listener for all, since a response warns of more than ten. */
+  readonly atEnd: (() => void)[] = [];
 
   constructor(private readonly request: { user?: unknown }) {}
 

@@ -1,3 +1,4 @@
+import { readCount } from '../../contracts/options.js';
 import {
   problem,
   type RateLimitConfigError,
@@ -5,12 +6,13 @@ import {
   rejectValue,
 } from '../../contracts/rate-limit-config.error.js';
 import { ipSubjectOf } from '../../http/client-ip.js';
-import { headerSubjectOf } from '../../http/subject.js';
+import { EVERYONE, headerSubjectOf } from '../../http/subject.js';
 import type { CompiledRule } from '../../rules/compiled-rule.js';
+import { algorithmOf } from '../../rules/rule-fields.js';
 import { boundedPart, partOfDigest } from '../../rules/subject.js';
 import { addressHeaderOf, headerOf } from './by.js';
 import { compileFields, dynamicFields } from './compile-fields.js';
-import { capacitiesInPermits, type RuleFields } from './rule-layers.js';
+import type { RuleFields } from './rule-layers.js';
 
 /** Limits and windows that take the place of functions in the check at start: the rule must be valid with one of them. */
 const SAMPLES = [1, 1e3, 1e6, 1e9].flatMap((limit) =>
@@ -24,8 +26,7 @@ const SAMPLES = [1, 1e3, 1e6, 1e9].flatMap((limit) =>
  */
 export function compileVaried(fields: RuleFields, path: string): CompiledRule {
   const given = dynamicFields(fields);
-  const weightName = weightNameOf(fields, path);
-  if (given.length === 0) return compileFields(fields, path, weightName);
+  if (given.length === 0) return compileFields(fields, path, weightNameOf(fields, path));
   const ofOne = fields['share'] === undefined ? [] : given.filter((field) => field !== 'cost');
   const fix = 'a value, since all subjects of a rule with share have one limit and window';
   rejectAny(ofOne.map((field) => `${path}.${field}: got a function; allowed: ${fix}`));
@@ -34,12 +35,21 @@ export function compileVaried(fields: RuleFields, path: string): CompiledRule {
   for (const sample of SAMPLES) {
     const values = Object.fromEntries(given.map((field) => [field, { ...sample, cost: 0 }[field]]));
     try {
-      return compileFields({ ...fields, ...values }, path, weightName);
+      return compileFields({ ...fields, ...values }, path, weightNameOf(fields, path));
     } catch (error) {
       rejection ??= error;
     }
   }
   throw rejection as RateLimitConfigError;
+}
+
+/** The options that are a number of permits or a time. A number of permits has another time, and counter, at each limit. */
+const CAPACITIES = ['burst', 'queue'] as const;
+
+/** Returns the names of the capacities that a rule states as a number of permits. */
+export function capacitiesInPermits(fields: RuleFields): readonly string[] {
+  if (algorithmOf(fields['algorithm'])?.leases) return [];
+  return CAPACITIES.filter((name) => typeof readCount(fields[name]) === 'number');
 }
 
 /**
@@ -54,18 +64,29 @@ function checkCapacity(fields: RuleFields, given: readonly string[], path: strin
   rejectAny(capacitiesInPermits(fields).map((name) => problem(`${path}.${name}`, fields[name], allowed)));
 }
 
-/** Returns the function that gives the names of weights in `share` as the guard counts these subjects. */
-function weightNameOf({ by, ipv6Prefix = 64 }: RuleFields, path: string): (name: string) => string {
-  const weights = `${path}.share.weights`;
+/** Returns the function that gives the names of weights in `share` as the guard counts these subjects, each once. */
+function weightNameOf(fields: RuleFields, path: string): (name: string) => string {
+  const { by, ipv6Prefix = 64 } = fields;
+  const reject = (name: string, allowed: string): never =>
+    rejectValue(`${path}.share.weights`, name, allowed);
   const header = Array.isArray(by) ? undefined : headerOf(by);
   const hash = header === undefined ? undefined : headerSubjectOf(header);
-  return (name) => {
-    if (Array.isArray(by))
-      rejectValue(weights, name, 'none with a list in `by`: a function can join its values');
+  const isIp = by === 'ip' || addressHeaderOf(by) !== undefined;
+  const subjectOf = (name: string): string => {
+    if (Array.isArray(by)) reject(name, 'none with a list in `by`: a function can join its values');
     if (hash) return partOfDigest(hash(name)) ?? boundedPart(name);
-    const ip = ipSubjectOf(name, ipv6Prefix as number);
-    const isIp = by === 'ip' || addressHeaderOf(by) !== undefined;
-    if (isIp && ip === undefined) rejectValue(weights, name, 'an IP address');
-    return isIp || by === undefined ? (ip ?? boundedPart(name)) : boundedPart(name);
+    const ip = isIp || by === undefined ? ipSubjectOf(name, ipv6Prefix as number) : undefined;
+    if (isIp && ip === undefined) reject(name, 'an IP address');
+    if (by === 'everyone' && name !== EVERYONE)
+      reject(name, `"${EVERYONE}", since the rule counts all together`);
+    return ip ?? boundedPart(name);
+  };
+  const known = new Map<string, string>();
+  return (name) => {
+    const subject = subjectOf(name);
+    const other = known.get(subject);
+    if (other !== undefined) reject(name, `one weight for a subject, which "${other}" names as well`);
+    known.set(subject, name);
+    return subject;
   };
 }

@@ -6,6 +6,7 @@ import type { Subject } from '../../rules/subject.js';
 import { compileFields, dynamicFields } from './compile-fields.js';
 import type { RouteRuleFields, CountedBy } from './route-rule.js';
 import type { RuleFields } from './rule-layers.js';
+import type { SharedRules } from './shared-rules.js';
 import type { ExceptionsBySubject, HeldRule, RuleChanges } from './rule-changes.js';
 
 /** Where a rule applies, and how it gets its keys. */
@@ -126,8 +127,9 @@ export interface Varied extends EffectiveRule {
 /** What compiles such rules. */
 export interface Variation {
   readonly VariedRule: new (...given: ConstructorParameters<typeof EffectiveRule>) => Varied;
+  readonly SharedRules: new () => SharedRules;
   readonly changedFields: (rule: RuleFields, changes: RuleChanges) => RuleFields;
 }
 
-/** Set before a rule with plans or functions, or a live change, is compiled. */
+/** Set before a rule with plans or functions, a shared rule, or a live change, is compiled. */
 export const loaded: { variation?: Variation } = {};

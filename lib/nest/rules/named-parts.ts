@@ -25,7 +25,7 @@ export function varies(rule: RuleFields): boolean {
 /** Adds what fields of rules need, at any depth. */
 function collect(value: unknown, needs: Needs, depth = 0): void {
   if (!isFields(value) || depth > DEEPEST) return;
-  if (varies(value)) needs.add(VARIATION);
+  if (varies(value) || value['scope'] === 'shared') needs.add(VARIATION);
   for (const [field, each] of Object.entries(value)) {
     if (field === 'algorithm' && typeof each === 'string') needs.add(each);
     else collect(each, needs, depth + 1);
@@ -51,5 +51,6 @@ export async function loadForModule(options: RateLimitModuleOptions): Promise<vo
   const { rules, onDemand, defaults, overrides, liveRules } = isFields(options) ? options : {};
   const needs = new Set(liveRules ? [...ALGORITHM_NAMES, VARIATION, ...named] : named);
   collect({ rules, onDemand, defaults, overrides }, needs);
+  if (onDemand) needs.add(VARIATION); // These rules are shared.
   await loadNeeds(needs);
 }

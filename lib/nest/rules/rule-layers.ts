@@ -1,20 +1,8 @@
-import { parseDuration } from '../../contracts/duration.js';
-import { entryOf } from '../../contracts/entry-of.js';
 import { isFields } from '../../contracts/fields.js';
-import {
-  callable,
-  integer,
-  oneOf,
-  readCount,
-  readFields,
-  type OptionCheck,
-} from '../../contracts/options.js';
+import { callable, integer, oneOf, readFields, type OptionCheck } from '../../contracts/options.js';
 import { checksOf, algorithmOf, fieldsOf, RULE_FIELDS } from '../../rules/rule-fields.js';
 import { isAllowList } from '../../http/client-ip.js';
-import { BY, countBySameSubject } from './by.js';
-import { isDeepStrictEqual } from 'node:util';
-import { shown } from '../../contracts/shown.js';
-import { DEFAULT_ALGORITHM } from '../../rules/rule.js';
+import { BY } from './by.js';
 
 /** The fields of a rule while its layers are combined. */
 export type RuleFields = Readonly<Record<string, unknown>>;
@@ -63,11 +51,15 @@ const OF_LIMIT = ['limit', 'window', 'algorithm', 'block', 'maxWait', 'trial', '
 export function withoutLimit(rule: RuleFields): RuleFields {
   const isInherited = (field: string): boolean =>
     Object.hasOwn(ROUTE_FIELDS, field) && !OF_LIMIT.includes(field);
-  return Object.fromEntries(Object.entries(rule).filter(([field]) => isInherited(field)));
+  const inherited = Object.fromEntries(Object.entries(rule).filter(([field]) => isInherited(field)));
+  return { ...inherited, [ORIGINS]: originsOf(rule) } as RuleFields;
 }
 
-/** The fields of a shared rule that a decorator may override, since they do not need another counter. */
-const SHARED_FIELDS: readonly string[] = ['limit', 'cost', 'count', 'settle', 'onError', 'skipIf', 'maxWait'];
+/** A rule without a function that finds plans, if it has none: `defaults`, or a class, states one for rules with plans. */
+export function withoutIdlePlan(rule: RuleFields): RuleFields {
+  const { plan: _plan, plans, ...others } = rule;
+  return Object.keys({ ...(plans as object | undefined) }).length === 0 ? others : rule;
+}
 
 const isFunction = (value: unknown): boolean => typeof value === 'function';
 
@@ -142,71 +134,4 @@ function plansOf(rule: RuleFields, given: RuleFields): { readonly plans?: RuleFi
     { ...rest(known[name] ?? {}), ...(named[name] as RuleFields | undefined) },
   ]);
   return { plans: Object.fromEntries(merged) as RuleFields };
-}
-
-/** The values of unset fields that have a default. */
-const DEFAULTS: RuleFields = {
-  algorithm: DEFAULT_ALGORITHM,
-  by: 'ip',
-  onMissingSubject: 'ip',
-  unit: 'requests',
-  mode: 'enforce',
-  per: 'cluster',
-  ipv6Prefix: 64,
-};
-
-/** The options that are a number of permits or a time. A number of permits has another time, and counter, at each limit. */
-const CAPACITIES = ['burst', 'queue'] as const;
-
-/** Returns the names of the capacities that a rule states as a number of permits. */
-export function capacitiesInPermits(fields: RuleFields): readonly string[] {
-  if (algorithmOf(fields['algorithm'])?.leases) return [];
-  return CAPACITIES.filter((name) => typeof readCount(fields[name]) === 'number');
-}
-
-const FREE: readonly string[] = [...SHARED_FIELDS, 'name', 'scope'];
-
-/** Compares the targets of each shared rule, since they use one counter with one window and algorithm. */
-export class SharedRules {
-  private readonly first = new Map<string, { readonly fields: RuleFields; readonly owner: string }>();
-
-  /** Adds a target of a rule, and returns the problem if the rule is shared and differs on another target. */
-  add(fields: RuleFields, owner: string): string | undefined {
-    if (fields['scope'] !== 'shared') return undefined;
-    const first = entryOf(this.first, fields['name'] as string, () => ({ fields, owner }));
-    const names = new Set([...Object.keys(first.fields), ...Object.keys(fields)]);
-    const [capacity] = capacitiesInPermits(fields);
-    const isFree = (each: string): boolean => FREE.includes(each) && !(each === 'limit' && capacity);
-    const field = [...names].find((each) => !isFree(each) && !isSame(each, first.fields, fields));
-    if (field === undefined) return undefined;
-    return (
-      `rule "${String(fields['name'])}" of ${owner}: ${field} is ${valueOf(field, fields)} here and ` +
-      `${valueOf(field, first.fields)} in ${first.owner}, but a shared rule has one counter; ` +
-      (field === 'limit'
-        ? `write ${capacity} as a time, such as "10s", or scope: 'route'`
-        : `allowed to differ: ${SHARED_FIELDS.join(', ')}, or any field with scope: 'route'`)
-    );
-  }
-}
-
-/** The value of a field in messages. */
-function valueOf(field: string, { [field]: value }: RuleFields): string {
-  if (value !== undefined) return shown(value);
-  return Object.hasOwn(DEFAULTS, field) ? `${shown(DEFAULTS[field])} (the default)` : 'not set';
-}
-
-function isSame(field: string, one: RuleFields, other: RuleFields): boolean {
-  const [a, b] = [one[field] ?? DEFAULTS[field], other[field] ?? DEFAULTS[field]];
-  if (field === 'by') return countBySameSubject(a, b);
-  // Plans have the fields of later layers, which may differ.
-  if (field === 'plans') return isDeepStrictEqual(fixedPlans(a), fixedPlans(b));
-  const length = parseDuration(a);
-  return isDeepStrictEqual(a, b) || (length !== undefined && length === parseDuration(b));
-}
-
-/** Plans without the fields that may differ between targets. */
-function fixedPlans(plans: unknown): unknown {
-  const fixed = (plan: RuleFields): RuleFields =>
-    Object.fromEntries(Object.entries(plan).filter(([field]) => !FREE.includes(field)));
-  return isFields(plans) && Object.entries(plans).map(([name, plan]) => [name, fixed(plan as RuleFields)]);
 }

@@ -12,7 +12,7 @@ import type { RouteRuleFields, CountedBy } from './route-rule.js';
 import { DeclaredRules } from './declared-rules.js';
 import { varies } from './named-parts.js';
 import type { HeldRule, RuleChanges } from './rule-changes.js';
-import { ROUTE_FIELDS, type RuleFields } from './rule-layers.js';
+import { ROUTE_FIELDS, type RuleFields, withoutIdlePlan } from './rule-layers.js';
 
 /** Maximum number of replaced changes of a rule whose counters are still known. */
 const MOST_REPLACED = 5;
@@ -53,13 +53,13 @@ export class TableRule {
     readonly owner?: string,
     readonly route?: string,
   ) {
-    const declared = fields as DeclaredFields;
+    const declared = withoutIdlePlan(fields) as DeclaredFields;
     this.name = declared.name;
     this.path = `rule "${this.name}"${owner === undefined ? '' : ` of ${owner}`}`;
     this.by = declared.by ?? (owner === undefined ? undefined : 'ip');
     const keyed: RulePlace['keyed'] = (rule, of, counter) => keys.keyed(rule, this, of, counter);
     this.place = { path: this.path, by: this.by, cacheLimit: keys.cacheLimit, keyed };
-    const Rule = varies(fields) ? loaded.variation!.VariedRule : EffectiveRule;
+    const Rule = varies(declared) ? loaded.variation!.VariedRule : EffectiveRule;
     this.current = this.declared = new Rule(declared, this.place);
   }
 

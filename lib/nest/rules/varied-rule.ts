@@ -7,7 +7,7 @@ import { compileVaried } from './compile-varied.js';
 import { EffectiveRule, type RequestLayer, type Varied } from './effective-rule.js';
 import { programSubject } from './program-subject.js';
 import type { RouteRuleFields } from './route-rule.js';
-import { originsOf, type RuleFields } from './rule-layers.js';
+import type { RuleFields } from './rule-layers.js';
 import {
   exceptionKey,
   exceptionsBySubject,
@@ -18,11 +18,9 @@ import {
 } from './rule-changes.js';
 
 export { changedFields } from './rule-changes.js';
+export { SharedRules } from './shared-rules.js';
 
 const NO_PLAN = 'missing, and the rule has plans; allowed: a function that returns the name of a plan';
-
-const NO_PLANS =
-  'missing, and the rule has a plan function; allowed: an object of fields by plan, such as { free: { limit: 10 } }';
 
 const SHARED = 'a rule with share has one limit for all; give subjects weights in share';
 
@@ -45,7 +43,7 @@ export class VariedRule extends EffectiveRule implements Varied {
   }
 
   protected override compile(fields: RuleFields, path: string): CompiledRule {
-    return compileVaried(fields, path);
+    return compileVaried({ by: this.place.by, ...fields }, path);
   }
 
   override for({ plan, values }: RequestLayer): KeyedRule {
@@ -78,14 +76,14 @@ export class VariedRule extends EffectiveRule implements Varied {
     const path = this.pathOf(exception, plan);
     const fields = resolvedFields(this.fields, { plan, exception: exception.fields }, path);
     const text = `fields ${textOfFields(fields)}`;
-    if (!checked.has(text)) compileVaried(fields, path);
+    if (!checked.has(text)) this.compile(fields, path);
     checked.add(text);
   }
 
   override every(subject: Subject, window: Duration | undefined): readonly KeyedRule[] {
     const { fields, place } = this;
     const own = this.dynamic.includes('window')
-      ? this.keyed(compileVaried({ ...fields, window }, place.path), fields)
+      ? this.keyed(this.compile({ ...fields, window }, place.path), fields)
       : this.own;
     const ofPlans = this.plans.flatMap((plan) => [
       plan === undefined ? own : this.for({ plan }),
@@ -115,7 +113,7 @@ export class VariedRule extends EffectiveRule implements Varied {
     const known = this.variants.get(key);
     if (known) return known;
     const fields = resolvedFields(this.fields, resolved, path);
-    const compiled = compileVaried('limit' in resolved ? { ...fields, cost: 0 } : fields, path);
+    const compiled = this.compile('limit' in resolved ? { ...fields, cost: 0 } : fields, path);
     const keyed = this.keyed({ ...compiled, resolved }, fields, exception);
     this.place.cacheLimit.add(this.ref, VARIANT_BYTES);
     this.variants.set(key, keyed);
@@ -130,8 +128,6 @@ export class VariedRule extends EffectiveRule implements Varied {
     if (!this.fields.plans && !plan) return;
     const problems: string[] = [];
     if (!plan) problems.push(`${path}.plan: ${NO_PLAN}`);
-    const isForAll = originsOf(this.fields)['plan'] === 'defaults'; // Some rules may have no plans.
-    if (Object.keys(plans).length === 0 && !isForAll) problems.push(`${path}.plans: ${NO_PLANS}`);
     if (isShared) problems.push(`${path}.plans: ${SHARED}`);
     for (const [name, given] of Object.entries(plans)) {
       problems.push(...problemsOf(() => this.for({ plan: name })));

@@ -6,7 +6,6 @@ import type { ApplicationClient } from '../../stores/redis/link/application-clie
 import type { RedisStore } from '../../stores/redis/redis.store.js';
 import type { DeclaredRules } from '../rules/declared-rules.js';
 import { Logger } from '@nestjs/common';
-import { shown } from '../../contracts/shown.js';
 import { fullMessage } from '../../stores/memory/entries.js';
 import { MemoryStore } from '../../stores/memory/memory.store.js';
 import { warnOfLargeLog } from '../checks/route-checks.js';
@@ -78,17 +77,13 @@ interface StoreOptions extends Pick<RateLimitModuleOptions, 'redis' | 'timeout' 
 /** Creates the store that options and the environment name, and logs which. */
 export async function openStore(options: StoreOptions, warnings: Warnings): Promise<BaseStore> {
   if (process.env.RATE_LIMIT === 'off') {
-    warnings.warn('RL_OFF', 'RATE_LIMIT=off is set: every request is allowed and none is counted');
-    const { UnlimitedStore } = await import('../../stores/unlimited/unlimited.store.js');
+    const { OFF, UnlimitedStore } = await import('../../stores/unlimited/unlimited.store.js');
+    warnings.warn('RL_OFF', OFF);
     return new UnlimitedStore();
   }
   if (process.env.RATE_LIMIT !== undefined) {
-    warnings.warn(
-      'RL_UNREAD_VARIABLES',
-      `RATE_LIMIT=${shown(process.env.RATE_LIMIT)} has no effect, and every limit is enforced. Write RATE_LIMIT=off, or ` +
-        'remove the variable.',
-      'RATE_LIMIT',
-    );
+    const { withoutEffect } = await import('../rare-messages.js');
+    warnings.warn('RL_UNREAD_VARIABLES', withoutEffect(process.env.RATE_LIMIT), 'RATE_LIMIT');
   }
   const { store: own, redis, timeout = 50, functions = true, maxKeys = 100_000 } = options;
   if (own) return own;

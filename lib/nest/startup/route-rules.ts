@@ -33,7 +33,9 @@ import { RouteIds } from './route-ids.js';
 import { Route, Routes, type Handler, type HandlerKind, type HandlerMethod } from '../request/routes.js';
 import { DeclaredRules } from '../rules/declared-rules.js';
 import { RuleTable } from '../rules/rule-table.js';
-import { namedOn, type RuleFields, SharedRules } from '../rules/rule-layers.js';
+import { loaded } from '../rules/effective-rule.js';
+import { namedOn, type RuleFields } from '../rules/rule-layers.js';
+import type { SharedRules } from '../rules/shared-rules.js';
 import { SubjectChecks } from '../checks/subject-checks.js';
 import type { TransportName } from '../rules/route-rule.js';
 import { RuleMistakes } from '../checks/rule-mistakes.js';
@@ -43,7 +45,7 @@ import { SETTLEMENTS, USAGE } from '../parameter.decorators.js';
 @Injectable()
 export class RouteRules implements OnApplicationShutdown {
   private readonly logger = new Logger('RateLimit');
-  private readonly shared = new SharedRules();
+  private shared: SharedRules | undefined;
   private readonly ids: RouteIds;
   private readonly mistakes: RuleMistakes;
   private throttles: UnreadThrottles | undefined;
@@ -214,7 +216,10 @@ export class RouteRules implements OnApplicationShutdown {
   private limitOf(fields: RuleFields, owner: string, id: string | undefined): RouteLimit | undefined {
     const rule = this.table.compile(fields, owner, id);
     if (!rule) return undefined;
-    this.declared.report(this.shared.add(fields, owner));
+    if (fields['scope'] === 'shared') {
+      this.shared ??= new loaded.variation!.SharedRules();
+      this.declared.report(this.shared.add(fields, owner));
+    }
     const limit = new RouteLimit(rule, this.warnings, this.declared.read.onStoreError);
     if (id !== undefined) this.before.precede(limit);
     this.checks.add(limit);

@@ -2,6 +2,9 @@ import { toMicroseconds } from '../../contracts/clock.js';
 import type { Adjustment, Counter, Hit, HitResult } from '../../contracts/store.js';
 import type { BaseStore } from '../../contracts/base-store.js';
 
+/** The warning of an application that has this store. */
+export const OFF = 'RATE_LIMIT=off is set: every request is allowed and none is counted';
+
 /** Allows every request and counts nothing: the store while limits are switched off. */
 export class UnlimitedStore implements BaseStore {
   readonly source = 'memory';
