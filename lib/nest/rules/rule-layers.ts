@@ -52,7 +52,7 @@ export function withoutLimit(rule: RuleFields): RuleFields {
   const isInherited = (field: string): boolean =>
     Object.hasOwn(ROUTE_FIELDS, field) && !OF_LIMIT.includes(field);
   const inherited = Object.fromEntries(Object.entries(rule).filter(([field]) => isInherited(field)));
-  return { ...inherited, [ORIGINS]: originsOf(rule) } as RuleFields;
+  return { ...inherited, [ORIGINS]: originsOf(rule) };
 }
 
 /** A rule without a function that finds plans, if it has none: `defaults`, or a class, states one for rules with plans. */
