@@ -114,9 +114,9 @@ export class Engine {
     return (await this.store.adjust(refunds)).includes(true);
   }
 
-  /** Returns the permits that a decision holds, and renews their leases until they are released. */
-  permit(decision: Decision): Permit {
-    const { signal, end } = this.held(decision);
+  /** Returns the permits that a decision holds, and renews their leases until they are released, or lost. */
+  permit(decision: Decision, onLost?: () => void): Permit {
+    const { signal, end } = this.held(decision, false, onLost);
     return new Permit(decision, signal, async () => {
       const refunds = end();
       const released = await this.store.adjust(refunds);
@@ -129,11 +129,15 @@ export class Engine {
    *
    * @param isBounded whether it ends leases that are held too long, or are too many
    */
-  held(decision: Decision, isBounded = false): Held {
+  held(decision: Decision, isBounded = false, onLost?: () => void): Held {
     const isHeld = (hit: Hit): boolean => hit.lease !== undefined && isPaid(hit);
     const held = DecidedHit.chargeOf(decision)?.take('renew', isHeld) ?? [];
     const lost = new AbortController();
-    const hold = (leases: Leases<Adjustment>): void => leases.hold(held, lost, isBounded);
+    const abort = (reason: unknown): void => {
+      lost.abort(reason);
+      if (!this.closing) onLost?.();
+    };
+    const hold = (leases: Leases<Adjustment>): void => leases.hold(held, { abort }, isBounded);
     if (held.length > 0) this.withLeases(hold, () => lost.abort());
     const end = (): Adjustment[] => {
       this.withLeases((leases) => leases.drop(held));

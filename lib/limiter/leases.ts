@@ -28,7 +28,7 @@ type Renew<Lease> = (renewals: readonly Lease[]) => Promise<readonly (boolean | 
 
 interface Renewal {
   /** Aborted when the lease is lost. */
-  readonly lost: AbortController;
+  readonly lost: Pick<AbortController, 'abort'>;
   readonly leaseMs: number;
   /** By `performance.now()`. */
   dueAt: number;
@@ -57,7 +57,7 @@ export class Leases<Lease extends Adjustment> {
   constructor(private readonly renew: Renew<Lease>) {}
 
   /** @param isBounded whether the leases end when they are held for a day, or when there are 10,000 newer ones */
-  hold(renewals: readonly Lease[], lost: AbortController, isBounded = false): void {
+  hold(renewals: readonly Lease[], lost: Renewal['lost'], isBounded = false): void {
     const until = isBounded ? performance.now() + LONGEST_MS : Infinity;
     for (const renewal of renewals) {
       const leaseMs = (renewal.parameters['lease'] ?? Infinity) / MICROSECONDS_PER_MS;

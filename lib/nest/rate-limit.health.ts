@@ -89,8 +89,9 @@ export class RateLimitHealth {
   /** @internal Returns why this process is degraded, and the messages of the warnings that were logged. */
   get problems(): readonly string[] {
     const { reason } = this.degraded;
-    const others = this.warnings.all.filter(([code]) => code !== 'RL_REDIS_UNAVAILABLE');
-    const warnings = others.map(([code, message]) => `${message} (${code})`);
+    const warnings = this.warnings.all
+      .filter(([code]) => code !== 'RL_REDIS_UNAVAILABLE')
+      .map(([code, message]) => `${message} (${code})`);
     return reason === undefined ? warnings : [`Degraded: ${reason}`, ...warnings];
   }
 

@@ -287,7 +287,7 @@ describe('@RateLimit that limits nothing stops the application', () => {
     rename(Jobs, hook);
     expect(await refusal({ providers: [Room] })).toBe(
       configMessage(
-        `@RateLimit on Room.${hook}: Nest calls this method itself and handles no denial; limit handleConnection or the messages`,
+        `@RateLimit on Room.${hook}: Nest calls this method itself and handles no denial; limit handleConnection or messages`,
       ),
     );
     expect(await warningsOf({ imports: [RateLimitModule.forRoot()], providers: [Jobs] })).toEqual([]);

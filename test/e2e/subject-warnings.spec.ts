@@ -60,6 +60,17 @@ const codesOf = ({ app }: TestApp) => [...app.get(Warnings).active.keys()];
 const linesWith = ({ logs }: TestApp, code: string) =>
   logs.ours().filter(({ message }) => message.includes(`(${code}, see docs/warnings.md)`));
 
+/** Returns the warnings about a user that is set after the guard, in the second and third of three requests. */
+async function linesOfLateUser(rule: RouteRule, setup: AppSetup): Promise<string[]> {
+  const app = await start([rule], setup);
+  await app.get('/');
+  expect(codesOf(app)).toEqual([]);
+  await app.get('/', { 'x-user': 'ann' });
+  await until(() => codesOf(app).length > 0, 'the warning');
+  await app.get('/', { 'x-user': 'ann' });
+  return linesWith(app, 'RL_USER_AFTER_GUARD').map(({ message }) => message);
+}
+
 /** Whether any rule of the application still checks requests. */
 function isWatching({ app }: TestApp): boolean {
   return [...app.get(KnownRoutes).all()].flat().some(({ checks }) => checks.size > 0);
@@ -164,13 +175,7 @@ describe.each(FRAMEWORKS)('an application on %s is warned once', (framework) => 
   ])(
     'a warning reports that users are not distinguished when a function reads %s, which is set after the guard',
     async (_t, find) => {
-      const app = await start([{ by: by(find) }], { framework });
-      await app.get('/');
-      expect(codesOf(app)).toEqual([]);
-      await app.get('/', { 'x-user': 'ann' });
-      await until(() => codesOf(app).length > 0, 'the warning');
-      await app.get('/', { 'x-user': 'ann' });
-      const lines = linesWith(app, 'RL_USER_AFTER_GUARD').map(({ message }) => message);
+      const lines = await linesOfLateUser({ by: by(find) }, { framework });
       expect(lines).toEqual([
         expect.stringMatching(/^rule "default" of .* by a function, which found no `request\.user`/),
       ]);
@@ -186,13 +191,7 @@ describe.each(FRAMEWORKS)('an application on %s is warned once', (framework) => 
   ])(
     'a warning names the function of `%s` that reads the user, which is set after the guard',
     async (field, rule) => {
-      const app = await start([{ by: 'everyone', ...rule } as RouteRule], { framework });
-      await app.get('/');
-      expect(codesOf(app)).toEqual([]);
-      await app.get('/', { 'x-user': 'ann' });
-      await until(() => codesOf(app).length > 0, 'the warning');
-      await app.get('/', { 'x-user': 'ann' });
-      const lines = linesWith(app, 'RL_USER_AFTER_GUARD').map(({ message }) => message);
+      const lines = await linesOfLateUser({ by: 'everyone', ...rule } as RouteRule, { framework });
       const late = 'found no `request.user`, but it was set after the rate limit guard';
       expect(lines).toEqual([expect.stringContaining(`.${field}: the function ${late}`)]);
     },

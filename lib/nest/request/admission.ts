@@ -31,7 +31,6 @@ export class Admission implements OnApplicationShutdown {
   private readonly logger = new Logger('RateLimit');
   /** Absent until a rule settles by what handlers return. */
   settlements: Settlements | undefined;
-  private isClosed = false;
 
   constructor(
     @Inject(Engine) private readonly engine: Engine,
@@ -62,7 +61,6 @@ export class Admission implements OnApplicationShutdown {
   }
 
   async onApplicationShutdown(): Promise<void> {
-    this.isClosed = true;
     await this.settlements?.close();
   }
 
@@ -124,8 +122,10 @@ export class Admission implements OnApplicationShutdown {
     if (!exchange.isFollowed) return;
     const decided = limits.filter(({ name }) => decides(decision, name));
     const conditional = decided.filter(({ count }) => count !== 'all');
-    const permit = decided.some(({ isHeld }) => isHeld) ? this.engine.permit(decision) : undefined;
-    permit?.signal.addEventListener('abort', () => this.reportLost(decided));
+    const holding = decided.filter(({ isHeld }) => isHeld);
+    // No listener of the permit's signal, which would cost more than the decision.
+    const onLost = (): void => holding.forEach((limit) => this.reportLost(limit));
+    const permit = holding.length > 0 ? this.engine.permit(decision, onLost) : undefined;
     const settled = decided.filter(({ isSettled }) => isSettled);
     const held = ['http', 'ws', 'rpc'].includes(exchange.transport) ? permit : undefined;
     const settle = this.settlements?.open(exchange, decision, settled, limits, held);
@@ -140,11 +140,10 @@ export class Admission implements OnApplicationShutdown {
     });
   }
 
-  private reportLost(limits: readonly RouteLimit[]): void {
-    const held = limits.find(({ isHeld, isEnforced }) => isHeld && isEnforced);
-    if (!held || this.isClosed) return;
+  private reportLost({ name, path, isEnforced }: RouteLimit): void {
+    if (!isEnforced) return;
     import('../rare-messages.js')
-      .then(({ permitsLost }) => this.warnings.warn('RL_PERMITS_LOST', permitsLost(held.path), held.name))
+      .then(({ permitsLost }) => this.warnings.warn('RL_PERMITS_LOST', permitsLost(path), name))
       .catch(() => undefined);
   }
 

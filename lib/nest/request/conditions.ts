@@ -155,6 +155,7 @@ export class Conditions {
   }
 
   private async isSkipped(exchange: Exchange, rule: EffectiveRule): Promise<boolean> {
+    if (!rule.fields.skipIf) return false;
     const isSkipped = await this.valueOf('skipIf', exchange, rule);
     if (isSkipped !== undefined && isSkipped !== null && typeof isSkipped !== 'boolean') {
       const reason = problem(`${this.limit.path}.skipIf`, isSkipped, 'a function that returns true or false');

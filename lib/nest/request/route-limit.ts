@@ -103,9 +103,12 @@ export class RouteLimit {
   /** The functions of the rule that may read the user of a request, with their fields. */
   get readers(): readonly (readonly [field: string, reader: unknown])[] {
     const { fields } = this.rule.declared;
-    const ofBy = this.parts.functions.map((reader) => ['by', reader] as const);
-    const others = CALLED.map((field) => [field, fields[field]] as const);
-    return [...ofBy, ...others.filter(([, value]) => typeof value === 'function')];
+    return [
+      ...this.parts.functions.map((reader) => ['by', reader] as const),
+      ...CALLED.map((field) => [field, fields[field]] as const).filter(
+        ([, value]) => typeof value === 'function',
+      ),
+    ];
   }
 
   /** Whether the rule needs the end of the request. */
@@ -175,7 +178,7 @@ export class RouteLimit {
    */
   declarationOf(fields: string | readonly string[]): string {
     const origins = originsOf(this.fields);
-    return [this.name, ...[fields].flat().map((field) => `${field} ${origins[field] ?? ''}`)].join(' ');
+    return [this.name, ...[fields].flat().map((field) => `${field} ${origins[field]}`)].join(' ');
   }
 
   hits(

@@ -52,11 +52,10 @@ export class EffectiveRule {
     this.dynamic = dynamicFields(fields);
     this.isHeld = compiled.algorithm.leases === true;
     this.maxWaitMs = compiled.maxWaitMs ?? 0;
-    const sources = [fields.by].flat();
     this.isConditional =
       this.maxWaitMs > 0 ||
       [...this.dynamic, fields.plan, fields.skipIf, fields.allowList].some(Boolean) ||
-      (fields.mode === 'shadow' && sources.some((part) => typeof part === 'function')) ||
+      (fields.mode === 'shadow' && [fields.by].flat().some((part) => typeof part === 'function')) ||
       changes?.exceptions.some(hasWait) === true;
     this.own = this.keyed(compiled, fields);
   }

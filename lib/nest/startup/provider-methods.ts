@@ -184,9 +184,7 @@ function problemOf({ type, name, kind, owner }: HandlerMethod, instance: object)
 /** Returns what to write instead of a limit on a hook; `undefined` for other methods. */
 function hookFix(type: Type, name: string): string | undefined {
   if (HOOKS.test(name)) return IN_THE_METHOD;
-  return isGateway(type) && GATEWAY_HOOKS.includes(name)
-    ? 'limit handleConnection or the messages'
-    : undefined;
+  return isGateway(type) && GATEWAY_HOOKS.includes(name) ? 'limit handleConnection or messages' : undefined;
 }
 
 /** Whether the property of an instance is a method bound to it, as in `this.send = this.send.bind(this)`. */
