@@ -186,6 +186,32 @@ describe.each(FRAMEWORKS)('a function in a rule that fails, on %s', (framework) 
     expect(quiet.warnings()).toEqual([]);
   });
 
+  it('a function of a class is reported for each class whose handlers have a limit of their own', async () => {
+    const invalid = (() => 'x') as never;
+    @RateLimit({ cost: invalid })
+    @Controller('one')
+    class One {
+      @RateLimit('1m', 5)
+      @Get()
+      get() {}
+    }
+    @RateLimit({ cost: invalid })
+    @Controller('other')
+    class Other {
+      @RateLimit('1m', 5)
+      @Get()
+      get() {}
+    }
+    const metadata = { imports: [RateLimitModule.forRoot()], controllers: [One, Other] };
+    const { get, logs } = await startApp(metadata, { framework });
+    for (const path of ['/one', '/other', '/one']) await get(path);
+    const reported = logs.ours().flatMap(({ message }) => /^rule .*?: got/.exec(message)?.[0] ?? []);
+    expect(reported).toEqual([
+      'rule "default" of One.get.cost: got',
+      'rule "default" of Other.get.cost: got',
+    ]);
+  });
+
   it('rules without a name are reported for each route, and a rule of the class once', async () => {
     const invalid = (() => 'x') as never;
     @RateLimit({ ...LOG, name: 'class', cost: invalid })
