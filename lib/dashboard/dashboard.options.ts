@@ -4,7 +4,7 @@ import { isFields } from '../contracts/fields.js';
 
 /** A button of the application on the page. */
 export interface DashboardAction {
-  /** Its name in the URL, other than those of the other actions: letters, digits and hyphens. */
+  /** Its name in the URL, unique among the actions: letters, digits and hyphens. */
   readonly id: string;
   /** Its text. */
   readonly label: string;
@@ -92,7 +92,7 @@ const isAction = (value: unknown): boolean =>
   typeof value['run'] === 'function';
 
 const ACTIONS = listOf(
-  "{ id: 'traffic', label: 'Send traffic', run: () => … }, each with another id",
+  "{ id: 'traffic', label: 'Send traffic', run: () => … }, each with its own id",
   isAction,
 );
 

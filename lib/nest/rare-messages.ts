@@ -5,9 +5,9 @@ import type { Exchange } from './request/exchange.js';
 /** Returns the warning of a rule of `concurrency` whose permits were lost. */
 export function permitsLost(rule: string): string {
   return (
-    `A request that is still running has lost its permits of ${rule}: their lease was not renewed in time, or Redis ` +
-    'lost them. Others can take them, so that more than the limit run at once until it ends. Set `lease` longer than ' +
-    'the outages of Redis that you expect; this is logged once for each rule.'
+    `A request that is still running has lost its permits of ${rule}: their lease was not renewed in time, Redis lost ` +
+    'them, or its clock was set forward. Others can take them, so that more than the limit run at once until it ends. ' +
+    'Set `lease` longer than the outages of Redis that you expect; this is logged once for each rule.'
   );
 }
 

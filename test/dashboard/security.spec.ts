@@ -272,7 +272,7 @@ describe('the options of the operations page', () => {
     [{ actions: [{ id: '<b>' }] }, 'actions: got'],
     [
       { actions: ['One', 'Other'].map((label) => ({ id: 'a', label, run: () => label })) },
-      /actions: got .*: "a" is the id of several actions; allowed: .*, each with another id$/,
+      /actions: got .*: "a" is the id of several actions; allowed: .*, each with its own id$/,
     ],
     [{ guard: AdminGuard }, 'RateLimitDashboardModule.forRoot.guard: no such option'],
   ])('%p: an invalid value is an error with the values allowed', (options, message) => {

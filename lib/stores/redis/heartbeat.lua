@@ -17,8 +17,8 @@ local MOST_GONE = 1000
 -- Names are read of so many processes from each end: the next call finds others, since each heartbeat moves to the last end.
 local MOST_NAMED = 50
 
--- For how long expired heartbeats stay in the set (microseconds). A process whose clock has stepped ahead for some hours must
--- not remove those of others, which would look like lost data.
+-- For how long heartbeats stay in the set that have expired, or that are from before the clock was set back (microseconds).
+-- A process whose clock has stepped by some hours must not remove those of others, which would look like lost data.
 local GONE_AFTER = 24 * 3600 * 1000000
 
 -- No heartbeat is valid for longer (microseconds).
@@ -56,7 +56,7 @@ local function heartbeat(...)
   -- Those from before the clock was set back do not count: a live process sends another one soon.
   local first, last = '(' .. string.format(INTEGER, now), string.format(INTEGER, now + LONGEST_BEAT)
   local alive = run('ZCOUNT', key, first, last)
-  local ahead = run('ZCOUNT', key, '(' .. last, '+inf')
+  local ahead = run('ZCOUNT', key, string.format(INTEGER, now + GONE_AFTER), '+inf')
   local gone = run('ZCOUNT', key, '-inf', string.format(INTEGER, now - GONE_AFTER))
   if failure then return { failure } end
   if ahead > 0 then run('ZREMRANGEBYRANK', key, -math.min(ahead, MOST_GONE), -1) end
