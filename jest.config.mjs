@@ -19,7 +19,9 @@ export default {
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },
   modulePathIgnorePatterns: ['<rootDir>/dist/'],
+  transformIgnorePatterns: ['/node_modules/(typescript|@ts-morph/common)/'],
   transform: {
+    '/node_modules/.+\\.[cm]?js$': ['<rootDir>/test/support/transform.mjs', { packages: true }],
     '^.+\\.ts$': [
       '<rootDir>/test/support/transform.mjs',
       {
