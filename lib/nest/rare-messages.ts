@@ -21,6 +21,14 @@ export const REDIS_UNSET =
   'limit, and a restart clears the counters. Set the variable that `redis` is read from, or leave `redis` out ' +
   'of the options.';
 
+/** Returns the warning of a rule of `onDemand` that nothing has named. */
+export function unnamedMessage(name: string): string {
+  return (
+    `onDemand.${name} limits nothing so far: no decorator names it, and in an hour no program has used it. Write ` +
+    `@RateLimit('${name}') on handlers, limit with consume('${name}', subject), or move it to \`rules\`.`
+  );
+}
+
 /** Returns the warning of a request without an IP address that a rule counts by. */
 export function noAddressMessage(rule: string, { transport, request }: Exchange): string {
   const fix =

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import {
@@ -395,6 +396,17 @@ describe('a rule that limits nothing is one warning', () => {
     ]);
   });
 
+  it("with onError: 'refund', but no `settle`, unless `defaults` state it for rules that have one", async () => {
+    const refunding = { ...ONE, onError: 'refund' as const };
+    expect(await warnings({ rules: { default: refunding } }, Orders)).toEqual([
+      expect.stringContaining(
+        `Rule "default" of Orders.list has onError: 'refund' without \`settle\`, so failed requests are charged.`,
+      ),
+    ]);
+    expect(await warnings({ rules: { default: { ...refunding, settle: () => 1 } } }, Orders)).toEqual([]);
+    expect(await warnings({ rules: { default: ONE }, defaults: { onError: 'refund' } }, Orders)).toEqual([]);
+  });
+
   it('but not with a cost of 0 in a handler that reports its usage', async () => {
     @Controller()
     class Quota {
@@ -481,6 +493,7 @@ describe('a rule that limits nothing is one warning', () => {
       jest.advanceTimersByTime(3_599_000);
       expect(warned()).toEqual([]);
       jest.advanceTimersByTime(2_000);
+      while (warned().length === 0) await setImmediate(); // The message is loaded.
       expect(warned().map(({ message }) => message)).toEqual([
         expect.stringContaining('onDemand.forgotten limits nothing so far: no decorator names it'),
       ]);

@@ -10,7 +10,7 @@ import type { Warnings } from '../warnings.js';
 /** Shorter names are often one character apart, such as `get` and `set`. */
 const SHORTEST_NAME = 4;
 
-/** To compare each pair of more names would delay the start. */
+/** The names of which each pair is compared: more would delay the start. */
 const MOST_NAMES = 200;
 
 /** A program names a rule when it uses it: after this time, one that nothing has named is reported. */
@@ -38,9 +38,19 @@ export class RuleMistakes {
     const name = rule['name'] as string;
     this.met.add(name);
     if (namedOn(rule) !== 'nowhere') this.named.add(name);
-    if (rule['cost'] !== 0 || rule['settle'] || isRead) return;
-    const reason = 'limits nothing, since its cost is 0. Remove `cost`, or the rule.';
-    this.warn(`${name} ${originsOf(rule)['cost']}`, `Rule "${name}" of ${owner} ${reason}`);
+    if (rule['settle']) return;
+    const { cost, onError } = originsOf(rule);
+    const about = `Rule "${name}" of ${owner}`;
+    if (rule['cost'] === 0 && !isRead)
+      this.warn(
+        `${name} ${cost}`,
+        `${about} limits nothing, since its cost is 0. Remove \`cost\`, or the rule.`,
+      );
+    if (rule['onError'] === 'refund' && onError !== 'defaults')
+      this.warn(
+        `${name} ${onError} onError`,
+        `${about} has onError: 'refund' without \`settle\`, so failed requests are charged. Write count: 'successes'.`,
+      );
   }
 
   /** Notes a method, and checks whether it lacks the rules of the one that it overrides. */
@@ -64,7 +74,8 @@ export class RuleMistakes {
     const unmet = this.declared.everyRoute.filter((name) => this.hasHandlers && !this.met.has(name));
     for (const name of unmet) this.warnOfUnmet(name);
     this.warnOfSimilarNames();
-    if (this.unnamed().length > 0) this.timer = after(HOUR_MS, () => this.warnOfUnnamed());
+    if (this.declared.onDemandNames.length > 0)
+      this.timer = after(HOUR_MS, () => void this.warnOfUnnamed().catch(() => undefined));
   }
 
   close(): void {
@@ -83,43 +94,26 @@ export class RuleMistakes {
   }
 
   private warnOfSimilarNames(): void {
-    const seen = new Map<string, string>();
-    for (const name of this.declared.allNames) {
-      const other = seen.get(name.toLowerCase());
-      if (other !== undefined) this.warnOfPair(other, name, 'in the case of letters');
-      seen.set(name.toLowerCase(), name);
-    }
-    const names = this.declared.allNames.filter(({ length }) => length >= SHORTEST_NAME);
-    if (names.length > MOST_NAMES) return;
+    const names = this.declared.allNames.slice(0, MOST_NAMES);
     for (const [index, name] of names.entries()) {
-      const other = names.slice(index + 1).find((each) => isMisspelled(name, each));
-      if (other !== undefined) this.warnOfPair(name, other, 'in one character');
-    }
-  }
-
-  private warnOfPair(one: string, other: string, difference: string): void {
-    this.warnings.warn(
-      'RL_SIMILAR_NAMES',
-      `The rules "${one}" and "${other}" differ ${difference}, and each has a limit of its own. If they are meant to be ` +
-        'one, correct the name.',
-      one,
-    );
-  }
-
-  private unnamed(): readonly string[] {
-    return this.declared.onDemandNames.filter(
-      (name) => !this.named.has(name) && !this.declared.usedByPrograms.has(name),
-    );
-  }
-
-  private warnOfUnnamed(): void {
-    for (const name of this.unnamed()) {
-      this.warn(
+      const other = names.slice(index + 1).find((each) => isSimilar(name, each));
+      if (other === undefined) continue;
+      const difference =
+        name.toLowerCase() === other.toLowerCase() ? 'in the case of letters' : 'in one character';
+      this.warnings.warn(
+        'RL_SIMILAR_NAMES',
+        `The rules "${name}" and "${other}" differ ${difference}, and each has a limit of its own. If they are meant to be ` +
+          'one, correct the name.',
         name,
-        `onDemand.${name} limits nothing so far: no decorator names it, and in an hour no program has used it. Write ` +
-          `@RateLimit('${name}') on handlers, limit with consume('${name}', subject), or move it to \`rules\`.`,
       );
     }
+  }
+
+  private async warnOfUnnamed(): Promise<void> {
+    const { unnamedMessage } = await import('../rare-messages.js');
+    const { onDemandNames, usedByPrograms } = this.declared;
+    for (const name of onDemandNames)
+      if (!this.named.has(name) && !usedByPrograms.has(name)) this.warn(name, unnamedMessage(name));
   }
 
   private warn(about: string, message: string): void {
@@ -128,9 +122,12 @@ export class RuleMistakes {
 }
 
 /** Whether one name is probably the other one misspelled. Names that differ in digits are versions. */
-function isMisspelled(one: string, other: string): boolean {
-  if (Math.abs(one.length - other.length) > 1 || withoutDigits(one) === withoutDigits(other)) return false;
-  return editsBetween(one.toLowerCase(), other.toLowerCase()) === 1;
+function isSimilar(one: string, other: string): boolean {
+  const [from, to] = [one.toLowerCase(), other.toLowerCase()];
+  if (from === to) return true;
+  const isShort = Math.min(one.length, other.length) < SHORTEST_NAME;
+  if (isShort || Math.abs(one.length - other.length) > 1) return false;
+  return withoutDigits(one) !== withoutDigits(other) && editsBetween(from, to) === 1;
 }
 
 function withoutDigits(name: string): string {
