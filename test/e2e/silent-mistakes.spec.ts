@@ -514,6 +514,20 @@ describe('names that differ in one character', () => {
       expect.stringContaining('The rules "login" and "logn" differ in one character'),
     ]);
   });
+
+  it('are reported beside those that differ in case, and however many names there are', async () => {
+    const pairs = (...names: string[]) =>
+      warnings({ onDemand: Object.fromEntries(names.map((name) => [name, ONE])) }, Orders);
+    expect(await pairs('login', 'logn', 'Login')).toEqual([
+      expect.stringContaining('"login" and "logn" differ in one character'),
+      expect.stringContaining('"login" and "Login" differ in the case of letters'),
+      expect.stringContaining('"logn" and "Login" differ in one character'),
+    ]);
+    const many = Array.from({ length: 200 }, (_, index) => `rule-${index}`);
+    expect(await pairs(...many, 'login', 'logn', 'Login')).toEqual([
+      expect.stringContaining('"login" and "Login" differ in the case of letters'),
+    ]);
+  });
 });
 
 describe('names that differ only in case', () => {

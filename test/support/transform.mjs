@@ -16,6 +16,7 @@ const USED = GLOBALS.map((name) => [
   // What the module may declare itself, with a keyword or in a pattern.
   new RegExp(`\\b(?:var|let|const|class|function|as)\\s+${name}\\b|[{,]\\s*${name}\\s*[,}=]`),
 ]);
+/** A directive has to stay the first statement. */
 const STRICT = /^(?:\s|\/\*(?:[^*]|\*(?!\/))*\*\/|\/\/.*\n)*(["'])use strict\1/;
 
 /** On the first line, so that all lines keep their numbers. */
@@ -27,6 +28,7 @@ function withConstants(code) {
   return `${STRICT.test(code) ? "'use strict'; " : ''}const { ${names.join(', ')} } = globalThis; ${code}`;
 }
 
+/** A change of this file makes what Jest has cached invalid. */
 const VERSION = readFileSync(new URL(import.meta.url), 'utf8');
 const keyOf = (...parts) => parts.reduce((hash, part) => hash.update(part), createHash('sha1')).digest('hex');
 

@@ -10,7 +10,7 @@ import type { Warnings } from '../warnings.js';
 /** Shorter names are often one character apart, such as `get` and `set`. */
 const SHORTEST_NAME = 4;
 
-/** The names of which each pair is compared: more would delay the start. */
+/** With more names, a search for misspelled ones would delay the start. */
 const MOST_NAMES = 200;
 
 /** A program names a rule when it uses it: after this time, one that nothing has named is reported. */
@@ -94,18 +94,18 @@ export class RuleMistakes {
   }
 
   private warnOfSimilarNames(): void {
-    const names = this.declared.allNames.slice(0, MOST_NAMES);
+    const names = this.declared.allNames;
     for (const [index, name] of names.entries()) {
-      const other = names.slice(index + 1).find((each) => isSimilar(name, each));
-      if (other === undefined) continue;
-      const difference =
-        name.toLowerCase() === other.toLowerCase() ? 'in the case of letters' : 'in one character';
-      this.warnings.warn(
-        'RL_SIMILAR_NAMES',
-        `The rules "${name}" and "${other}" differ ${difference}, and each has a limit of its own. If they are meant to be ` +
-          'one, correct the name.',
-        name,
-      );
+      for (const other of names.slice(index + 1)) {
+        const difference = differenceOf(name, other, names.length <= MOST_NAMES);
+        if (difference === undefined) continue;
+        this.warnings.warn(
+          'RL_SIMILAR_NAMES',
+          `The rules "${name}" and "${other}" differ ${difference}, and each has a limit of its own. If they are meant to be ` +
+            'one, correct the name.',
+          `${name} ${other}`,
+        );
+      }
     }
   }
 
@@ -121,13 +121,17 @@ export class RuleMistakes {
   }
 }
 
-/** Whether one name is probably the other one misspelled. Names that differ in digits are versions. */
-function isSimilar(one: string, other: string): boolean {
+/**
+ * Returns how two names differ, if one is probably the other one misspelled. Names that differ in digits are versions.
+ *
+ * @param isFew whether there are few enough names to look for other differences than the case of letters
+ */
+function differenceOf(one: string, other: string, isFew: boolean): string | undefined {
   const [from, to] = [one.toLowerCase(), other.toLowerCase()];
-  if (from === to) return true;
-  const isShort = Math.min(one.length, other.length) < SHORTEST_NAME;
-  if (isShort || Math.abs(one.length - other.length) > 1) return false;
-  return withoutDigits(one) !== withoutDigits(other) && editsBetween(from, to) === 1;
+  if (from === to) return 'in the case of letters';
+  const isShort = Math.min(from.length, to.length) < SHORTEST_NAME;
+  if (!isFew || isShort || withoutDigits(from) === withoutDigits(to)) return undefined;
+  return editsBetween(from, to) === 1 ? 'in one character' : undefined;
 }
 
 function withoutDigits(name: string): string {
