@@ -11,6 +11,7 @@ import type { RedisServer } from '../support/redis/redis-server.mjs';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { openRedisStore } from '../support/redis-store.js';
 import { until } from '../support/redis/until.mjs';
+import { untilPrefetching } from '../support/until-prefetching.js';
 import { VirtualTime } from '../support/virtual-store.js';
 
 const rule = { algorithm: 'gcra', limit: 2, window: '1h', block: 'manual' } as const;
@@ -127,6 +128,7 @@ describe('a deny cache on a cluster', () => {
 
   it('a process on a cluster drops prefetched permits when another process resets their counter', async () => {
     const ahead: Rule = { limit: 12, window: '1h', algorithm: 'gcra', prefetch: { permits: 5, ttl: '1h' } };
+    await untilPrefetching(here);
     for (const subject of subjects) {
       await here.consume(ahead, subject);
       expect((await here.consume(ahead, subject)).source).toBe('cache'); // The permits are prefetched.

@@ -2,7 +2,8 @@ import { Controller, Get } from '@nestjs/common';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { RateLimit, RateLimitEvents, RateLimitModule, RateLimitService } from '../../lib/index.js';
 import { closeApps, FRAMEWORKS, refusalToStart, startApp } from '../support/nest-app.js';
-import { uniquePrefix } from '../support/redis/shared-redis.js';
+import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
+import { untilPrefetching } from '../support/until-prefetching.js';
 import { virtualStore, VirtualTime } from '../support/virtual-store.js';
 
 const EXPORT = {
@@ -32,6 +33,7 @@ describe.each(FRAMEWORKS)('two processes with prefetch on a route, on %s', (fram
     const start = async () => {
       const metadata = { imports: [RateLimitModule.forRoot({ prefix })], controllers: [Routes] };
       const started = await startApp(metadata, { framework, store: virtualStore('redis', time) });
+      await untilPrefetching(started.app.get(RateLimitService));
       started.app.get(RateLimitEvents).on('decision', ({ decision }) => sources.push(decision.source));
       return started;
     };
@@ -51,6 +53,21 @@ describe.each(FRAMEWORKS)('two processes with prefetch on a route, on %s', (fram
     await one.app.close();
     expect(await left()).toBe(2);
   });
+});
+
+it('a brace in keyPrefix, which hides the channel of resets from the Lua, ends prefetch with a warning', async () => {
+  const { hostname: host, port } = new URL(redisUrl());
+  const redis = { host, port: Number(port), keyPrefix: '{app}:' };
+  const options = { prefix: uniquePrefix(), redis, timeout: 10_000 };
+  const metadata = { imports: [RateLimitModule.forRoot(options)], controllers: [Routes] };
+  const { app, get, logs } = await startApp(metadata, { framework: 'express' });
+  const sources: string[] = [];
+  app.get(RateLimitEvents).on('decision', ({ decision }) => sources.push(decision.source));
+  for (let hit = 0; hit < 3; hit += 1) await get('/');
+  expect(sources).toEqual(['redis', 'redis', 'redis']);
+  expect(logs.ours().map(({ message }) => message)).toContainEqual(
+    expect.stringMatching(/keyPrefix "{app}:" of ioredis contains a brace.*`prefix`.*RL_CHANGES_UNREPORTED/),
+  );
 });
 
 it('prefetch without an algorithm stops the application, because a log does not support it', async () => {

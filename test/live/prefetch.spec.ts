@@ -5,6 +5,7 @@ import { closeApps } from '../support/nest-app.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
 import { virtualStore, VirtualTime } from '../support/virtual-store.js';
+import { untilPrefetching } from '../support/until-prefetching.js';
 import { startLiveApp } from './live-app.js';
 
 const OPS = { by: 'ops' };
@@ -23,6 +24,7 @@ describe('prefetched permits after a live change', () => {
       { prefix: uniquePrefix(), onDemand: { login: login as NamedRule } },
       virtualStore('redis', new VirtualTime()),
     );
+    await untilPrefetching(app.limits);
     const ask = async () => {
       const { allowed, source } = await app.limits.consume('login', IP);
       return `${source} ${allowed ? 'allows' : 'denies'}`;

@@ -3,6 +3,7 @@ import { RateLimiter } from '../../lib/limiter.js';
 import type { RedisStore } from '../../lib/redis.js';
 import { openRedisStore } from '../support/redis-store.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
+import { untilPrefetching } from '../support/until-prefetching.js';
 import { VirtualTime } from '../support/virtual-store.js';
 
 const calls = {
@@ -24,6 +25,7 @@ describe('a reservation of a rule with prefetched permits', () => {
     store = await openRedisStore({ clock: new VirtualTime().clock });
     prefix = uniquePrefix();
     limiter = new RateLimiter({ store, prefix, onStoreError: 'deny' });
+    await untilPrefetching(limiter);
   });
   afterEach(async () => {
     await limiter.close();

@@ -6,10 +6,12 @@ import type { RedisStore } from '../../lib/redis.js';
 import { compileRule } from '../../lib/rules/compile-rule.js';
 import { Keys } from '../../lib/rules/keys.js';
 import { openRedisStore } from '../support/redis-store.js';
+import { askServer } from '../support/redis/ask-server.js';
 import { luaCalls } from '../support/redis/lua-calls.js';
 import { recordCommands } from '../support/redis/record-commands.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
 import { until } from '../support/redis/until.mjs';
+import { untilPrefetching } from '../support/until-prefetching.js';
 import { VirtualTime } from '../support/virtual-store.js';
 
 const rule: Rule = {
@@ -28,13 +30,14 @@ describe('a prefetch', () => {
     const store = await openRedisStore({ redis: server.url, clock: time.clock });
     const limiter = new RateLimiter({ store, onStoreError: 'deny' });
     open.push({ store, limiter });
+    await untilPrefetching(limiter);
     return limiter;
   }
 
   /** Returns the remaining permits according to the store. */
-  const left = async (limiter: RateLimiter) => {
+  const left = async (limiter: RateLimiter, subject = 'ann') => {
     const { prefetch: _, ...plain } = rule;
-    return (await limiter.peek(plain, 'ann', { cost: 0 })).remaining;
+    return (await limiter.peek(plain, subject, { cost: 0 })).remaining;
   };
 
   beforeEach(async () => {
@@ -127,6 +130,18 @@ describe('a prefetch', () => {
     expect((await one.peek(rule, 'ann')).source).toBe('cache');
     await other.reset(rule, 'ann');
     await until(async () => (await one.peek(rule, 'ann')).source === 'redis', 'the second reset');
+  });
+
+  it('a prefetch is refunded after a gap in the reports of resets, so that none outlives a reset', async () => {
+    const [one, other] = [await openProcess(), await openProcess()];
+    await one.consume(rule, 'ann');
+    await one.consume(rule, 'bob');
+    await askServer(server, 'CLIENT', 'KILL', 'TYPE', 'pubsub');
+    await other.reset(rule, 'ann');
+    await untilPrefetching(one);
+    expect((await one.peek(rule, 'ann')).source).toBe('redis');
+    await until(async () => (await left(other, 'bob')) === 99, 'the refund of the other subject');
+    expect(await left(other)).toBe(100);
   });
 
   it('a prefetch refunds nothing after a reset that its process did not notice', async () => {

@@ -6,6 +6,7 @@ import type { RedisStore } from '../../lib/redis.js';
 import { examplesFor, prefetching } from '../support/examples.js';
 import { openRedisStore } from '../support/redis-store.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
+import { untilPrefetching } from '../support/until-prefetching.js';
 import { VirtualTime } from '../support/virtual-store.js';
 
 const prefetch = { permits: 5, ttl: '1s' } as const;
@@ -34,6 +35,7 @@ async function open(count: number): Promise<void> {
   prefix = uniquePrefix();
   stores = await Promise.all(Array.from({ length: count }, () => openRedisStore({ clock: time.clock })));
   processes = stores.map((store) => new RateLimiter({ store, prefix, onStoreError: 'deny' }));
+  await Promise.all(processes.map((each) => untilPrefetching(each)));
 }
 
 afterEach(async () => {

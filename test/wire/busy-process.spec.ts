@@ -6,6 +6,7 @@ import { RateLimiter } from '../../lib/limiter.js';
 import { RedisStore } from '../../lib/redis.js';
 import { startProxy } from '../support/redis/proxy.js';
 import { startRedisServer } from '../support/redis/redis-server.mjs';
+import { untilPrefetching } from '../support/until-prefetching.js';
 
 const TIMEOUT_MS = 1000;
 const REQUESTS = 10;
@@ -30,7 +31,7 @@ it.each([
   const admin = new Redis(server.url);
   const consume = () => Promise.all(Array.from({ length: REQUESTS }, () => limiter.consume(rule, 'ann')));
   try {
-    await limiter.ready();
+    await untilPrefetching(limiter);
     const first = await consume();
     if (loses) await admin.call('FUNCTION', 'FLUSH');
     proxy.each((connection) => connection.delay(TIMEOUT_MS / 10));

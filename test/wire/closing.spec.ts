@@ -5,6 +5,7 @@ import { RedisStore } from '../../lib/redis.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { openRedisStore } from '../support/redis-store.js';
+import { untilPrefetching } from '../support/until-prefetching.js';
 
 const RULE: Rule = { algorithm: 'gcra', limit: 1000, window: '1h', prefetch: { permits: 10 } };
 const HELD: ConcurrencyRule = { algorithm: 'concurrency', limit: 5, lease: '75d' };
@@ -21,6 +22,7 @@ describe('a limiter and its store that are closed more than once', () => {
   it('a limiter and its store can be closed repeatedly and concurrently under load', async () => {
     const store = await openRedisStore({ redis: server.url });
     const limiter = new RateLimiter({ store, prefix: uniquePrefix(), onStoreError: 'deny' });
+    await untilPrefetching(limiter);
     const calls = Array.from({ length: 500 }, (_, nth) => limiter.consume(RULE, String(nth % 7)));
     const permit = await limiter.hold(HELD, 'ann');
     await Promise.all([limiter.close(), limiter.close()]);

@@ -12,6 +12,7 @@ import { LUA_COMMAND } from '../support/redis/lua-calls.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
+import { untilPrefetching } from '../support/until-prefetching.js';
 import { openRedisStore } from '../support/redis-store.js';
 
 const MANY = 20_000;
@@ -163,6 +164,7 @@ describe('a process that holds very much', () => {
   it(
     'permits prefetched for 20,000 keys are all refunded at close',
     async () => {
+      await untilPrefetching(limiter);
       await Promise.all(Array.from({ length: MANY }, (_, nth) => limiter.consume(AHEAD, String(nth))));
       const before = await calls();
       await limiter.close();

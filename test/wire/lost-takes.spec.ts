@@ -8,6 +8,7 @@ import { startProxy, type Proxy } from '../support/redis/proxy.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
 import { until } from '../support/redis/until.mjs';
+import { untilPrefetching } from '../support/until-prefetching.js';
 
 const LIMIT = 1000;
 const PERMITS = 50;
@@ -52,16 +53,11 @@ describe('prefetched permits of a call on a closed connection', () => {
 
   const charged = async (rule: Rule, subject: string): Promise<number> =>
     LIMIT - (await observer.peek(rule, subject, { cost: 0 })).remaining;
-  const decides = (): Promise<void> =>
-    until(
-      async () => (await limiter.peek(rules[0]!, 'probe')).source === 'redis',
-      'Redis to decide',
-      PATIENCE_MS,
-    );
+  const prefetches = (): Promise<unknown> => untilPrefetching(limiter, PATIENCE_MS);
 
   /** Prefetches permits; the server charges them, and its reply is lost. */
   async function loseTake(rule: Rule, subject: string): Promise<void> {
-    await decides();
+    await prefetches();
     proxy.each((connection) => connection.cutNextReply(0));
     await limiter.consume(rule, subject);
     proxy.each(() => undefined);
@@ -73,7 +69,7 @@ describe('prefetched permits of a call on a closed connection', () => {
       for (let nth = 0; nth < 4; nth += 1) await loseTake(rule, 'ann');
       const isFree = async (): Promise<boolean> => (await charged(rule, 'ann')) === 0;
       await until(isFree, 'every permit to be free', PATIENCE_MS);
-      await decides();
+      await prefetches();
       expect((await limiter.consume(rule, 'ann')).source).toBe('redis');
       expect(await charged(rule, 'ann')).toBeLessThanOrEqual(PERMITS);
     },
@@ -89,9 +85,10 @@ describe('prefetched permits of a call on a closed connection', () => {
         const subject = `subject-${++nth}`;
         const own = new RateLimiter({ store, prefix, onStoreError: 'deny', denyCache: false });
         let used = 0;
+        await untilPrefetching(own, PATIENCE_MS);
         for (const cut of events) {
           if (cut) {
-            await decides();
+            await untilPrefetching(own, PATIENCE_MS);
             proxy.each((connection) =>
               cut === 'reply' ? connection.cutNextReply(0) : connection.cutNextRequest(),
             );

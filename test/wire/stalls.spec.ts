@@ -7,6 +7,7 @@ import { startProxy, type Proxy } from '../support/redis/proxy.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
+import { untilPrefetching } from '../support/until-prefetching.js';
 
 const PERMITS = 10;
 const HELD: ConcurrencyRule = { name: 'jobs', algorithm: 'concurrency', limit: PERMITS, lease: '1d' };
@@ -104,6 +105,7 @@ describe('permits of a call without a reply', () => {
     'prefetched permits are refunded when Redis stalls four times for %i ms during their calls',
     async (milliseconds) => {
       for (let nth = 0; nth < 4; nth += 1) {
+        await untilPrefetching(limiter, PATIENCE_MS);
         await stall(milliseconds, () => limiter.consume({ ...AHEAD }, 'ann'));
         await decides();
         await until(async () => (await left()) === AHEAD.limit, 'the permits to come back', PATIENCE_MS);

@@ -79,8 +79,9 @@ export class PrefetchLayer implements Store<RuleHit>, Follower {
     if (isReset) this.entries.delete(key);
   }
 
-  trusted(): void {
-    // Nothing to do: permits that outlive an unreported reset expire after `ttl`.
+  /** A reset may have been missed before. While no reports arrive, which is so in an outage, the permits serve on. */
+  trusted(isTrusted: boolean): void {
+    if (isTrusted) this.refundAll();
   }
 
   /** Refunds the permits of all keys, since changed rules may have left some of them. */
@@ -110,7 +111,9 @@ export class PrefetchLayer implements Store<RuleHit>, Follower {
     options: DecideOptions,
   ): MaybePromise<readonly HitResult[]> {
     const [hit] = hits as readonly [RuleHit];
-    if (hit.cost === 0 || hit.cost > prefetch.permits || this.closing) return this.next.decide(hits, options);
+    if (hit.cost === 0 || hit.cost > prefetch.permits || !this.isListening(hit)) {
+      return this.next.decide(hits, options);
+    }
     const entry = this.entryOf(hit.key);
     const isFirst = !entry.coming;
     if (isFirst) {
@@ -171,11 +174,18 @@ export class PrefetchLayer implements Store<RuleHit>, Follower {
     const entry = new Entry(key, ENTRY_BYTES + 2 * key.length);
     this.entries.add(entry);
     this.timer ??= every(SWEEP_EVERY_MS, () => this.sweep());
+    return entry;
+  }
+
+  /** Whether resets of the key are reported: without reports, prefetched permits would outlive a reset. */
+  private isListening(hit: RuleHit): boolean {
+    if (this.closing) return false;
+    const { shared, prefix } = this.options;
     if (!this.isFollowing) {
       this.isFollowing = true;
-      this.options.shared.follow(this.options.prefix, this);
+      shared.follow(prefix, this);
     }
-    return entry;
+    return shared.isFollowed(hit);
   }
 
   /** Refunds the permits of a prefetch whose key was evicted meanwhile, after the waiting requests are served. */

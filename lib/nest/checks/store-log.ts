@@ -109,8 +109,8 @@ export function logStore(
 }
 
 /**
- * Logs the form in which the servers run the Lua (functions or scripts), and each change of it. Warns when a server does
- * not permit the limiter to publish or to subscribe: limits are enforced, but changes by other processes are noticed late.
+ * Logs the form in which the servers run the Lua (functions or scripts), and each change of it. Warns when changes by
+ * other processes are not reported, such as when a server does not permit to publish: limits are enforced all the same.
  */
 export function logServers(store: RedisStore, warnings: Warnings): void {
   const reported = new Set<string>();
@@ -126,7 +126,7 @@ export function logServers(store: RedisStore, warnings: Warnings): void {
   store.watchRefusals(({ message }) =>
     warnings.warn(
       'RL_CHANGES_UNREPORTED',
-      `${message}. Until it does, every request of a denied subject reaches Redis, a reset applies to prefetched permits only after their ttl, and requests that wait for permits ask once a second`,
+      `${message}. Until then, every request of a denied subject reaches Redis, no permits are prefetched, and requests that wait for permits ask once a second`,
     ),
   );
 }

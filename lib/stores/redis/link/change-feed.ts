@@ -1,5 +1,6 @@
+import { shown } from '../../../contracts/shown.js';
 import type { Follower, GrantFollower } from '../../../contracts/base-store.js';
-import type { StoreFault } from '../../../contracts/store-fault.js';
+import { StoreFault } from '../../../contracts/store-fault.js';
 import { faultOf } from './fault.js';
 import { Deadline } from './deadline.js';
 import type { Bounds } from './bounded-options.js';
@@ -42,7 +43,7 @@ export class ChangeFeed {
     this.keyPrefix = current.keyPrefix;
   }
 
-  /** Calls back each time that a server does not permit to publish or to subscribe. */
+  /** Calls back each time that changes cannot be reported: because a server does not permit it, or of the `keyPrefix`. */
   watchRefusals(listener: (fault: StoreFault) => void): void {
     this.refused.push(listener);
   }
@@ -104,6 +105,11 @@ export class ChangeFeed {
    * @param within how long to wait for the servers, in milliseconds
    */
   async tryToPublish(prefix: string, within: number): Promise<void> {
+    if (!this.isUsable) {
+      const cause = `keyPrefix ${shown(this.keyPrefix)} of ioredis contains a brace, so that no change can be reported`;
+      this.refuse(new StoreFault('other', 'KEY_PREFIX', `${cause}; use the option \`prefix\` instead`));
+      return;
+    }
     const names = [changesOf(prefix), grantsOf(prefix, 'ready')];
     const probing = [...this.publishers].flatMap(([address, client]) =>
       names.map((name) => publish(client, address, this.keyPrefix + name).catch(this.failed(address))),
@@ -180,8 +186,12 @@ export class ChangeFeed {
   private failed(address: string): (error: unknown) => void {
     return (error) => {
       const fault = faultOf(error, address);
-      if (isRefusal(fault)) for (const listener of this.refused) listener(fault);
+      if (isRefusal(fault)) this.refuse(fault);
     };
+  }
+
+  private refuse(fault: StoreFault): void {
+    for (const listener of this.refused) listener(fault);
   }
 
   private heard(address: string, channel: string, message: string): void {
