@@ -29,27 +29,20 @@ export class Engine {
   /** Absent until a request waits for permits, or holds them. */
   private waits: Waits | undefined;
   private opening: Promise<Waits> | undefined;
-  private fallback: BaseStore | undefined;
   readonly ending = new AbortController(); // Aborts when the waits end.
   private closing: Promise<void> | undefined;
   /** Events of this limiter, for logs and metrics. */
   readonly events = new RateLimitEvents();
 
-  constructor(options: EngineOptions) {
-    const { store, prefix = 'rl:', openFallback } = options;
+  constructor(private readonly options: EngineOptions) {
+    const { store, prefix = 'rl:' } = options;
     this.base = store;
     this.keys = new Keys(prefix, store.clock);
     const { keys, events } = this;
     keys.crossed = (...crossing) => events.crossed(...crossing);
     if (store.shared) {
-      const opened = (): BaseStore => {
-        this.fallback = openFallback();
-        this.waits?.room.followFallback(this.fallback);
-        return this.fallback;
-      };
       const changed = (): void => this.waits?.room.wakeAll();
-      const ofPipeline = { ...options, openFallback: opened };
-      this.pipeline = new parts.pipeline!(ofPipeline, store.shared, keys, events, changed);
+      this.pipeline = new parts.pipeline!(options, store.shared, keys, events, changed);
     }
     this.store = this.pipeline?.store ?? store;
     this.adjust = async (adjustments) => {
@@ -212,7 +205,7 @@ export class Engine {
   private open(Opened: typeof Waits): Waits {
     this.waits = new Opened(this.store, this.base, this.adjust, this.keys.prefix, this.keys.instance);
     const { room, leases } = this.waits;
-    if (this.fallback) room.followFallback(this.fallback);
+    if (this.pipeline) room.followFallback(this.options.fallback);
     if (this.ending.signal.aborted) void room.close();
     if (this.closing) leases.close();
     return this.waits;

@@ -48,7 +48,7 @@ export class Pipeline {
     let isWarned = false;
     const fallback = new FallbackLayer(store, {
       onStoreError,
-      local: new LocalLimits(options.openFallback, () => this.instances.count),
+      local: new LocalLimits(options.fallback, () => this.instances.count),
       shared,
       failed: (error, call) => {
         const isHeard = events.storeFailed(error, call);

@@ -55,8 +55,8 @@ export interface RateLimiterOptions {
 }
 
 /** The options of an engine, which creates no store. */
-export interface EngineOptions extends Omit<RateLimiterOptions, 'fallback'> {
-  readonly openFallback: () => BaseStore;
+export interface EngineOptions extends RateLimiterOptions {
+  readonly fallback: BaseStore;
   /** Whether `ready` will be called, which sends the first heartbeat after it has tried the store. */
   readonly awaitsReady: boolean;
 }

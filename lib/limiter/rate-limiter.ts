@@ -48,11 +48,11 @@ export class RateLimiter {
     options: RateLimiterOptions,
     private readonly openResolver?: () => Promise<Resolver>,
   ) {
-    const { fallback, ...others } = readOptions('RateLimiter', options, LIMITER_OPTIONS);
+    const { fallback = new MemoryStore(), ...others } = readOptions('RateLimiter', options, LIMITER_OPTIONS);
     this.leastInstances = others.instances ?? 1;
     // The log of an application states the fallbacks of its rules, which are known only when it is ready.
     const awaitsReady = openResolver !== undefined;
-    this.engine = new Engine({ ...others, awaitsReady, openFallback: () => fallback ?? new MemoryStore() });
+    this.engine = new Engine({ ...others, awaitsReady, fallback });
     if (!openResolver && loaded.operations) this.operations = new loaded.operations(this.engine);
   }
 

@@ -1,6 +1,6 @@
 import type { DecideOptions, Hit } from '../contracts/store.js';
 import { MemoryStore } from '../stores/memory/memory.store.js';
-import { UnlimitedStore } from '../stores/unlimited/unlimited.store.js';
+import { UnlimitedStore } from '../stores/memory/unlimited.store.js';
 import { DURATION_ALLOWED, parseDuration, type Duration } from '../contracts/duration.js';
 import { RateLimitService } from '../nest/rate-limit.service.js';
 import type { RouteReference } from '../nest/request/routes.js';

@@ -63,10 +63,7 @@ function around(clock: Clock, wrap: Wrap): BaseStore {
 
 storeContract('memory inside all layers', (clock) =>
   around(clock, (next, options) => {
-    const local = new LocalLimits(
-      () => new MemoryStore({ clock }),
-      () => 1,
-    );
+    const local = new LocalLimits(new MemoryStore({ clock }), () => 1);
     const { shared } = options;
     const failed = (): void => undefined;
     const fallback = new FallbackLayer(next, { onStoreError: 'local', local, shared, failed });

@@ -270,6 +270,7 @@ describe('a program that names a missing rule, route or subject', () => {
       IP,
       `got "${IP}"; allowed: a list of an IP address, the id of a user`,
     ],
+    ['a list of one where an IP counts', FIVE, [IP], `got ["${IP}"]; allowed: an IP address`],
     ['nothing at all', FIVE, undefined, 'got undefined; allowed: an IP address'],
   ])('a program gets an error for %s', async (_title, rule, subject, message) => {
     const { limits, LoginController } = await start(rule);

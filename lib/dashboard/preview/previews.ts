@@ -5,7 +5,7 @@ import {
   UnprocessableEntityException,
 } from '@nestjs/common';
 import { rejectAny } from '../../contracts/rate-limit-config.error.js';
-import { loaded } from '../../nest/rules/effective-rule.js';
+import { loaded } from '../../nest/rules/named-parts.js';
 import type { RuleChanges } from '../../nest/rules/rule-changes.js';
 import { RuleTable, type TableRule } from '../../nest/rules/rule-table.js';
 import * as variation from '../../nest/rules/varied-rule.js';

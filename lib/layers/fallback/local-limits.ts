@@ -12,14 +12,11 @@ export const RETRY_AFTER = UNCOUNTED_RETRY_MS * 1000;
  * they allow at most max(limit, number of processes) permits. See docs/adr/0039-local-shares.md.
  */
 export class LocalLimits {
-  private opened: BaseStore | undefined;
-
   /**
-   * @param open creates the store, when it is first needed
    * @param instances how many processes share the limits, from 1
    */
   constructor(
-    private readonly open: () => BaseStore,
+    private readonly store: BaseStore,
     private readonly instances: () => number,
   ) {}
 
@@ -41,16 +38,12 @@ export class LocalLimits {
 
   /** Blocks the subject of a counter in this process, or ends its block. */
   async block(counter: Counter, duration: number): Promise<void> {
-    await (duration > 0 ? this.store : this.opened)?.block(counter, duration);
+    await this.store.block(counter, duration);
   }
 
   /** Deletes the state in this process. */
   async reset(counters: readonly Counter[]): Promise<void> {
-    await this.opened?.reset(counters);
-  }
-
-  private get store(): BaseStore {
-    return (this.opened ??= this.open());
+    await this.store.reset(counters);
   }
 
   private limitOf({ rule, subject }: RuleHit): LocalLimit {

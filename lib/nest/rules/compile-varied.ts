@@ -5,13 +5,11 @@ import {
   rejectAny,
   rejectValue,
 } from '../../contracts/rate-limit-config.error.js';
-import { ipSubjectOf } from '../../http/client-ip.js';
-import { EVERYONE, headerSubjectOf } from '../../http/subject.js';
 import type { CompiledRule } from '../../rules/compiled-rule.js';
 import { algorithmOf } from '../../rules/rule-fields.js';
-import { boundedPart, partOfDigest } from '../../rules/subject.js';
-import { addressHeaderOf, headerOf } from './by.js';
 import { compileFields, dynamicFields } from './compile-fields.js';
+import { readerOf } from './program-subject.js';
+import type { By } from './route-rule.js';
 import type { RuleFields } from './rule-layers.js';
 
 /** Limits and windows that take the place of functions in the check at start: the rule must be valid with one of them. */
@@ -64,26 +62,20 @@ function checkCapacity(fields: RuleFields, given: readonly string[], path: strin
   rejectAny(capacitiesInPermits(fields).map((name) => problem(`${path}.${name}`, fields[name], allowed)));
 }
 
+const OF_LIST = {
+  read: () => undefined,
+  allowed: 'none with a list in `by`: a function can join its values',
+};
+
 /** Returns the function that gives the names of weights in `share` as the guard counts these subjects, each once. */
 function weightNameOf(fields: RuleFields, path: string): (name: string) => string {
   const { by, ipv6Prefix = 64 } = fields;
   const reject = (name: string, allowed: string): never =>
     rejectValue(`${path}.share.weights`, name, allowed);
-  const header = Array.isArray(by) ? undefined : headerOf(by);
-  const hash = header === undefined ? undefined : headerSubjectOf(header);
-  const isIp = by === 'ip' || addressHeaderOf(by) !== undefined;
-  const subjectOf = (name: string): string => {
-    if (Array.isArray(by)) reject(name, 'none with a list in `by`: a function can join its values');
-    if (hash) return partOfDigest(hash(name)) ?? boundedPart(name);
-    const ip = isIp || by === undefined ? ipSubjectOf(name, ipv6Prefix as number) : undefined;
-    if (isIp && ip === undefined) reject(name, 'an IP address');
-    if (by === 'everyone' && name !== EVERYONE)
-      reject(name, `"${EVERYONE}", since the rule counts all together`);
-    return ip ?? boundedPart(name);
-  };
+  const { read, allowed } = Array.isArray(by) ? OF_LIST : readerOf(by as By, ipv6Prefix as number);
   const known = new Map<string, string>();
   return (name) => {
-    const subject = subjectOf(name);
+    const subject = read(name) ?? reject(name, allowed);
     const other = known.get(subject);
     if (other !== undefined) reject(name, `one weight for a subject, which "${other}" names as well`);
     known.set(subject, name);

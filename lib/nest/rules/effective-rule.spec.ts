@@ -3,7 +3,7 @@ import '../../algorithms/registry.js';
 import { CacheLimit } from '../../rules/keyed-rule.js';
 import { Keys } from '../../rules/keys.js';
 import type { SourcedRule } from '../../contracts/rule-source.js';
-import { loaded } from './effective-rule.js';
+import { loaded } from './named-parts.js';
 import { exceptionsBySubject, type HeldRule } from './rule-changes.js';
 import type { RuleFields } from './rule-layers.js';
 import { TableRule, type RuleKeys } from './rule-table.js';

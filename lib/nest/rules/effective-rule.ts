@@ -6,7 +6,6 @@ import type { Subject } from '../../rules/subject.js';
 import { compileFields, dynamicFields } from './compile-fields.js';
 import type { RouteRuleFields, CountedBy } from './route-rule.js';
 import type { RuleFields } from './rule-layers.js';
-import type { SharedRules } from './shared-rules.js';
 import type { ExceptionsBySubject, HeldRule, RuleChanges } from './rule-changes.js';
 
 /** Where a rule applies, and how it gets its keys. */
@@ -107,28 +106,3 @@ export class EffectiveRule {
 function hasWait({ fields }: HeldRule): boolean {
   return isFields(fields) && 'maxWait' in fields;
 }
-
-/** A rule that differs between requests, or has a live change. */
-export interface Varied extends EffectiveRule {
-  /**
-   * Compiles exceptions, which are compiled when they are used otherwise.
-   *
-   * @param checked what was found valid so far, as text: a thousand routes may have the same rule
-   * @param reject is called with the problems of each exception, if there are any
-   */
-  checkExceptions(
-    exceptions: readonly HeldRule[],
-    checked: Set<string>,
-    reject: (exception: HeldRule, problems: readonly string[]) => void,
-  ): void;
-}
-
-/** What compiles such rules. */
-export interface Variation {
-  readonly VariedRule: new (...given: ConstructorParameters<typeof EffectiveRule>) => Varied;
-  readonly SharedRules: new () => SharedRules;
-  readonly changedFields: (rule: RuleFields, changes: RuleChanges) => RuleFields;
-}
-
-/** Set before a rule with plans or functions, a shared rule, or a live change, is compiled. */
-export const loaded: { variation?: Variation } = {};

@@ -3,13 +3,16 @@ import { isFields } from '../../contracts/fields.js';
 import { ofProcess } from '../../contracts/entry-of.js';
 import type { RateLimitModuleOptions } from '../rate-limit.options.js';
 import { dynamicFields } from './compile-fields.js';
-import { loaded } from './effective-rule.js';
 import type { RuleFields } from './rule-layers.js';
+import type * as variation from './varied-rule.js';
 
 /** What rules need: algorithms, by their names, and what compiles rules that vary. */
 type Needs = Set<string>;
 
 const VARIATION = 'variation';
+
+/** Set before a rule with plans or functions, a shared rule, or a live change, is compiled. */
+export const loaded: { variation?: typeof variation } = {};
 
 /** What the rules of decorators need. */
 const named = ofProcess('algorithms', (): Needs => new Set());

@@ -45,8 +45,9 @@ export function programSubject(by: CountedBy | undefined, ipv6Prefix: number, pa
       if (ip !== undefined) return ['', ip];
     }
     const parts = readers.map((reader, index) => readPart(values[index], reader));
-    if (values.length === readers.length && parts.every((part) => part !== undefined)) {
-      return isTuple || Array.isArray(given) ? boundedList(parts) : parts[0]!;
+    const isForm = isTuple ? values.length === readers.length : !Array.isArray(given);
+    if (isForm && parts.every((part) => part !== undefined)) {
+      return isTuple ? boundedList(parts) : parts[0]!;
     }
     const whole = isTuple && values.length === 1 ? SubjectDigest.partOf(values[0]) : undefined;
     if (whole !== undefined) return [whole];
@@ -62,7 +63,8 @@ function readPart(given: unknown, { read, isText = false }: PartReader): string 
   return read(given as string | number);
 }
 
-function readerOf(by: By | undefined, ipv6Prefix: number): PartReader {
+/** Returns what reads a part of subjects that is counted by an option `by`. */
+export function readerOf(by: By | undefined, ipv6Prefix: number): PartReader {
   const ip = (given: string | number): string | undefined => ipSubjectOf(String(given), ipv6Prefix);
   const text = (allowed: string, read: PartReader['read']): PartReader => ({ allowed, read, isText: true });
   if (by === undefined) return text('a string or a number', (given) => ip(given) ?? bounded(String(given)));

@@ -7,10 +7,11 @@ import { DEFAULT_ALGORITHM } from '../../rules/rule.js';
 import { missingFields } from '../../rules/rule-fields.js';
 import type { Subject } from '../../rules/subject.js';
 import { countBySameSubject } from './by.js';
-import { EffectiveRule, loaded, type RulePlace, type Varied } from './effective-rule.js';
+import { EffectiveRule, type RulePlace } from './effective-rule.js';
 import type { RouteRuleFields, CountedBy } from './route-rule.js';
 import { DeclaredRules } from './declared-rules.js';
-import { varies } from './named-parts.js';
+import { loaded, varies } from './named-parts.js';
+import type { VariedRule } from './varied-rule.js';
 import type { HeldRule, RuleChanges } from './rule-changes.js';
 import { ROUTE_FIELDS, type RuleFields, withoutIdlePlan } from './rule-layers.js';
 
@@ -68,7 +69,7 @@ export class TableRule {
    *
    * @throws RateLimitConfigError if the change for all subjects does not fit the rule, or the subject of an exception
    */
-  changedBy(changes: RuleChanges): Varied {
+  changedBy(changes: RuleChanges): VariedRule {
     const { VariedRule, changedFields } = loaded.variation!;
     const fields = changedFields(this.declared.fields, changes);
     return new VariedRule(fields as DeclaredFields, this.place, changes);

@@ -4,7 +4,7 @@ import type { CompiledRule, Resolved } from '../../rules/compiled-rule.js';
 import type { KeyedRule } from '../../rules/keyed-rule.js';
 import { subjectFromSource, type Subject } from '../../rules/subject.js';
 import { compileVaried } from './compile-varied.js';
-import { EffectiveRule, type RequestLayer, type Varied } from './effective-rule.js';
+import { EffectiveRule, type RequestLayer } from './effective-rule.js';
 import { programSubject } from './program-subject.js';
 import type { RouteRuleFields } from './route-rule.js';
 import type { RuleFields } from './rule-layers.js';
@@ -28,7 +28,7 @@ const SHARED = 'a rule with share has one limit for all; give subjects weights i
 const VARIANT_BYTES = 2000;
 
 /** A rule with a last layer, which is that of a request: its plan, the exception of its subject, or the values of functions. */
-export class VariedRule extends EffectiveRule implements Varied {
+export class VariedRule extends EffectiveRule {
   /** The rules of plans, exceptions and values that requests have used. */
   private readonly variants = new Map<unknown, KeyedRule>();
   private readonly ref = new WeakRef(this.variants);
@@ -57,7 +57,11 @@ export class VariedRule extends EffectiveRule implements Varied {
     return exception && this.excepted(exception, plan);
   }
 
-  checkExceptions(...[exceptions, checked, reject]: Parameters<Varied['checkExceptions']>): void {
+  checkExceptions(
+    exceptions: readonly HeldRule[],
+    checked: Set<string>,
+    reject: (exception: HeldRule, problems: readonly string[]) => void,
+  ): void {
     const { by } = this.place;
     const rule = `rule ${textOfFields([by, this.fields])}`;
     if (checked.has(rule)) return;

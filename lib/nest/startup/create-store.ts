@@ -77,7 +77,7 @@ interface StoreOptions extends Pick<RateLimitModuleOptions, 'redis' | 'timeout' 
 /** Creates the store that options and the environment name, and logs which. */
 export async function openStore(options: StoreOptions, warnings: Warnings): Promise<BaseStore> {
   if (process.env.RATE_LIMIT === 'off') {
-    const { OFF, UnlimitedStore } = await import('../../stores/unlimited/unlimited.store.js');
+    const { OFF, UnlimitedStore } = await import('../../stores/memory/unlimited.store.js');
     warnings.warn('RL_OFF', OFF);
     return new UnlimitedStore();
   }

@@ -33,7 +33,7 @@ import { RouteIds } from './route-ids.js';
 import { Route, Routes, type Handler, type HandlerKind, type HandlerMethod } from '../request/routes.js';
 import { DeclaredRules } from '../rules/declared-rules.js';
 import { RuleTable } from '../rules/rule-table.js';
-import { loaded } from '../rules/effective-rule.js';
+import { loaded } from '../rules/named-parts.js';
 import { namedOn, type RuleFields } from '../rules/rule-layers.js';
 import type { SharedRules } from '../rules/shared-rules.js';
 import { SubjectChecks } from '../checks/subject-checks.js';

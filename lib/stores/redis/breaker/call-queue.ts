@@ -21,8 +21,7 @@ interface Waiting {
  */
 export class CallQueue implements Caller {
   private keysInFlight = 0;
-  private waiting: Waiting[] = [];
-  private first = 0;
+  private readonly waiting = new Set<Waiting>();
   /** Number of replies that arrived in time. */
   private replies = 0;
 
@@ -39,18 +38,17 @@ export class CallQueue implements Caller {
 
   /** @throws DeadlineError, or the error reply of the server */
   run(call: Call): Promise<unknown> {
-    const oldest = this.waiting[this.first];
+    const [oldest] = this.waiting;
     if (!oldest && this.hasRoomFor(call)) return this.write(call);
     const since = this.time.now;
     if (oldest && since - oldest.since > this.longestWaitMs) return Promise.reject(new Error(OVERLOADED));
-    return new Promise((resolve, reject) => this.waiting.push({ call, since, resolve, reject }));
+    return new Promise((resolve, reject) => this.waiting.add({ call, since, resolve, reject }));
   }
 
   /** Rejects every call that is not written yet. */
   refuse(error: unknown): void {
-    const refused = this.waiting.slice(this.first);
-    this.waiting = [];
-    this.first = 0;
+    const refused = [...this.waiting];
+    this.waiting.clear();
     for (const { reject } of refused) reject(error);
   }
 
@@ -74,26 +72,18 @@ export class CallQueue implements Caller {
       throw error;
     } finally {
       this.keysInFlight -= keysAdded;
-      if (this.waiting.length > 0) this.writeWaiting();
+      this.writeWaiting();
     }
   }
 
   private writeWaiting(): void {
-    for (;;) {
-      const next = this.waiting[this.first];
-      if (!next || !this.hasRoomFor(next.call)) return;
-      this.first += 1;
-      if (this.first === this.waiting.length || this.first === MOST_WRITTEN_KEPT) {
-        this.waiting = this.waiting.slice(this.first);
-        this.first = 0;
-      }
+    for (const next of this.waiting) {
+      if (!this.hasRoomFor(next.call)) return;
+      this.waiting.delete(next);
       next.resolve(this.write(next.call));
     }
   }
 }
-
-/** Written calls are removed from the queue in groups of this size, since each removal copies the rest. */
-const MOST_WRITTEN_KEPT = 256;
 
 const OVERLOADED = 'more calls wait for Redis than it answers';
 

@@ -7,9 +7,6 @@ const LONGEST_TICK_MS = 1000;
 /** How late an undelayed timer may be. */
 const TIMER_LEEWAY_MS = 1;
 
-/** Finished calls are removed in groups of this size, since each removal copies the rest. */
-const MOST_FINISHED_KEPT = 256;
-
 /** Thrown when Redis has not replied within the deadline. */
 export class DeadlineError extends Error {
   override readonly name = 'DeadlineError';
@@ -43,8 +40,7 @@ export class AwakeTime {
 
 interface Call {
   readonly until: number;
-  /** Rejects the call; absent after its reply. */
-  expire: (() => void) | undefined;
+  readonly expire: () => void;
 }
 
 /**
@@ -53,9 +49,8 @@ interface Call {
  * Time in which this process was not running does not count, since it could not read replies: see `AwakeTime`.
  */
 export class Deadline {
-  /** In the order of their deadlines. Those before `first` are finished. */
-  private calls: Call[] = [];
-  private first = 0;
+  /** In the order of their deadlines. */
+  private readonly calls = new Set<Call>();
   private timer: Timer | undefined;
   private readonly tickMs: number;
   private readonly time: AwakeTime;
@@ -80,15 +75,15 @@ export class Deadline {
         expired?.();
       };
       const call: Call = { until: this.time.now + this.timeout, expire };
-      this.calls.push(call);
+      this.calls.add(call);
       if (!this.timer) this.wait(this.timeout);
       promise.then(
         (result) => {
-          this.end(call);
+          this.calls.delete(call);
           resolve(result);
         },
         (error: unknown) => {
-          this.end(call);
+          this.calls.delete(call);
           reject(error instanceof Error ? error : new Error(String(error)));
         },
       );
@@ -101,7 +96,7 @@ export class Deadline {
   }
 
   get isWaiting(): boolean {
-    return this.first < this.calls.length;
+    return this.calls.size > 0;
   }
 
   /** Stops the timer. */
@@ -118,31 +113,21 @@ export class Deadline {
   private look(): void {
     this.time.tick();
     const { now } = this.time;
-    const next = this.calls[this.first];
+    const [next] = this.calls;
     if (!next) this.timer = undefined;
     else if (next.until > now) this.wait(next.until - now);
     else setImmediate(() => this.expire(now));
   }
 
   private expire(now: number): void {
-    for (const call of this.calls.slice(this.first)) {
+    for (const call of this.calls) {
       if (call.until > now) break;
-      call.expire?.();
-      this.end(call);
+      this.calls.delete(call);
+      call.expire();
     }
     this.timer = undefined;
-    const next = this.calls[this.first];
+    const [next] = this.calls;
     if (next) this.wait(next.until - now);
-  }
-
-  private end(call: Call): void {
-    call.expire = undefined;
-    const { calls } = this;
-    while (this.first < calls.length && !calls[this.first]!.expire) this.first += 1;
-    // Under load, there is always a pending call.
-    if (this.first < calls.length && this.first < MOST_FINISHED_KEPT) return;
-    this.calls = calls.slice(this.first);
-    this.first = 0;
   }
 }
 
