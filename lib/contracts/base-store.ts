@@ -86,8 +86,12 @@ export interface Follower {
    * @param isReset whether the counter was reset
    */
   changed(key: string, isReset: boolean): void;
-  /** Receives whether changes are reported from now on. In both cases, earlier changes may have been missed. */
-  trusted(isTrusted: boolean): void;
+  /**
+   * Receives whether changes are reported from now on. In both cases, earlier changes may have been missed.
+   *
+   * @param hasBegun whether reports of a server have begun with this
+   */
+  trusted(isTrusted: boolean, hasBegun: boolean): void;
 }
 
 /** A record that a process is alive. */

@@ -43,7 +43,7 @@ function around(clock: Clock, wrap: Wrap): BaseStore {
     awake: clock,
     follow(_prefix: string, follower: Follower): void {
       followers.add(follower);
-      follower.trusted(true);
+      follower.trusted(true, true);
     },
     unfollow: (_prefix: string, follower: Follower) => void followers.delete(follower),
     isFollowed: () => true,

@@ -144,6 +144,27 @@ describe('a prefetch', () => {
     expect(await left(other)).toBe(100);
   });
 
+  it('a prefetch is kept when others of its process begin to follow changes', async () => {
+    const one = await openProcess();
+    await one.consume(rule, 'ann');
+    const second = new RateLimiter({ store: open[0]!.store });
+    await untilPrefetching(second);
+    await second.close();
+    expect((await one.peek(rule, 'ann')).source).toBe('cache');
+  });
+
+  it('all permits are refunded by a process that ends while it refunds after a gap in the reports', async () => {
+    const [one, other] = [await openProcess(), await openProcess()];
+    const subjects = Array.from({ length: 1000 }, (_, nth) => `subject ${nth}`);
+    await Promise.all(subjects.map((subject) => one.consume(rule, subject)));
+    await askServer(server, 'CLIENT', 'KILL', 'TYPE', 'pubsub');
+    await untilPrefetching(one);
+    await one.close();
+    await open[0]!.store.close();
+    const rest = await Promise.all(subjects.map((subject) => left(other, subject)));
+    expect(rest.filter((remaining) => remaining !== 99)).toEqual([]);
+  });
+
   it('a prefetch refunds nothing after a reset that its process did not notice', async () => {
     const limiter = await openProcess();
     const { store } = open[0]!;

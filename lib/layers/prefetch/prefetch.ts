@@ -43,6 +43,8 @@ export class PrefetchLayer implements Store<RuleHit>, Follower {
   readonly adjust: Store['adjust'] = (...args) => this.next.adjust(...args);
   readonly block: Store['block'] = (...args) => this.next.block(...args);
   private readonly taking = new Set<Promise<void>>();
+  /** Refunds that are under way. */
+  private readonly refunding = new Set<Promise<unknown>>();
   private closing: Promise<void> | undefined;
   private timer: Timer | undefined;
   private isFollowing = false;
@@ -79,9 +81,9 @@ export class PrefetchLayer implements Store<RuleHit>, Follower {
     if (isReset) this.entries.delete(key);
   }
 
-  /** A reset may have been missed before. While no reports arrive, which is so in an outage, the permits serve on. */
-  trusted(isTrusted: boolean): void {
-    if (isTrusted) this.refundAll();
+  /** A reset may have been missed before reports begin. While none arrive, as in an outage, the permits serve on. */
+  trusted(_isTrusted: boolean, hasBegun: boolean): void {
+    if (hasBegun) this.refundAll();
   }
 
   /** Refunds the permits of all keys, since changed rules may have left some of them. */
@@ -93,7 +95,8 @@ export class PrefetchLayer implements Store<RuleHit>, Follower {
     this.timer?.stop();
     this.options.shared.unfollow(this.options.prefix, this);
     await Promise.allSettled(this.taking);
-    await this.refund([...this.entries.sweep(() => true), ...this.evicted.splice(0)]);
+    void this.refund([...this.entries.sweep(() => true), ...this.evicted.splice(0)]);
+    await Promise.allSettled(this.refunding);
     await this.next.close();
   }
 
@@ -212,7 +215,10 @@ export class PrefetchLayer implements Store<RuleHit>, Follower {
   private async refund(entries: readonly Pick<Entry, 'prefetched'>[]): Promise<void> {
     const now = this.now();
     const rests = entries.flatMap(({ prefetched }) => prefetched?.rest(now) ?? []);
-    if (rests.length > 0) await this.next.adjust(rests);
+    if (rests.length === 0) return;
+    const refunding = this.next.adjust(rests);
+    this.refunding.add(refunding);
+    await refunding.finally(() => this.refunding.delete(refunding));
   }
 
   private now(): number {

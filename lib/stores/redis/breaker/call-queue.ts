@@ -13,6 +13,7 @@ interface Waiting {
   readonly since: number;
   readonly resolve: (reply: Promise<unknown>) => void;
   readonly reject: (error: unknown) => void;
+  next?: Waiting;
 }
 
 /**
@@ -21,7 +22,9 @@ interface Waiting {
  */
 export class CallQueue implements Caller {
   private keysInFlight = 0;
-  private readonly waiting = new Set<Waiting>();
+  /** The oldest and the newest waiting call. */
+  private oldest: Waiting | undefined;
+  private newest: Waiting | undefined;
   /** Number of replies that arrived in time. */
   private replies = 0;
 
@@ -38,18 +41,23 @@ export class CallQueue implements Caller {
 
   /** @throws DeadlineError, or the error reply of the server */
   run(call: Call): Promise<unknown> {
-    const [oldest] = this.waiting;
+    const { oldest } = this;
     if (!oldest && this.hasRoomFor(call)) return this.write(call);
     const since = this.time.now;
     if (oldest && since - oldest.since > this.longestWaitMs) return Promise.reject(new Error(OVERLOADED));
-    return new Promise((resolve, reject) => this.waiting.add({ call, since, resolve, reject }));
+    return new Promise((resolve, reject) => {
+      const waiting: Waiting = { call, since, resolve, reject };
+      if (this.newest) this.newest.next = waiting;
+      else this.oldest = waiting;
+      this.newest = waiting;
+    });
   }
 
   /** Rejects every call that is not written yet. */
   refuse(error: unknown): void {
-    const refused = [...this.waiting];
-    this.waiting.clear();
-    for (const { reject } of refused) reject(error);
+    let refused = this.oldest;
+    this.oldest = this.newest = undefined;
+    for (; refused; refused = refused.next) refused.reject(error);
   }
 
   private hasRoomFor({ keysAdded }: Call): boolean {
@@ -77,9 +85,9 @@ export class CallQueue implements Caller {
   }
 
   private writeWaiting(): void {
-    for (const next of this.waiting) {
-      if (!this.hasRoomFor(next.call)) return;
-      this.waiting.delete(next);
+    for (let next = this.oldest; next && this.hasRoomFor(next.call); next = this.oldest) {
+      this.oldest = next.next;
+      if (!this.oldest) this.newest = undefined;
       next.resolve(this.write(next.call));
     }
   }

@@ -166,7 +166,7 @@ export class ChangeFeed {
       if (servers.has(address)) continue;
       subscriber.close();
       this.subscribers.delete(address);
-      this.trust([...this.followers.keys()]);
+      this.trust([...this.followers.keys()], false);
     }
     for (const [address, client] of servers) {
       if (!this.subscribers.has(address)) this.subscribers.set(address, this.subscriberOf(address, client));
@@ -177,7 +177,7 @@ export class ChangeFeed {
     return new Subscriber(connect(publisher, this.bounds), this.followers, {
       tryToPublish: (channel) => publish(publisher, address, channel),
       message: (channel, text) => this.heard(address, channel, text),
-      changed: (channels) => this.trust(channels),
+      changed: (channels, hasBegun) => this.trust(channels, hasBegun),
       failed: this.failed(address),
     });
   }
@@ -211,12 +211,12 @@ export class ChangeFeed {
     return true;
   }
 
-  /** Reports to followers whether messages arrive from now on. Earlier changes may have been missed. */
-  private trust(channels: readonly string[]): void {
+  /** Reports to followers whether messages arrive from now on, and whether those of a server begin to. */
+  private trust(channels: readonly string[], hasBegun: boolean): void {
     const subscribers = [...this.subscribers.values()];
     for (const channel of channels) {
       const isTrusted = this.isUsable && subscribers.some((subscriber) => subscriber.isSubscribed(channel));
-      for (const follower of this.followers.get(channel) ?? []) follower.trusted(isTrusted);
+      for (const follower of this.followers.get(channel) ?? []) follower.trusted(isTrusted, hasBegun);
     }
   }
 

@@ -8,8 +8,8 @@ export interface SubscriberListener {
   /** Fails if the server would not publish changes on a channel. */
   tryToPublish(channel: string): Promise<unknown>;
   message(channel: string, message: string): void;
-  /** Called when messages on these channels start or stop to arrive. */
-  changed(channels: readonly string[]): void;
+  /** Called when messages on these channels begin or stop to arrive. */
+  changed(channels: readonly string[], hasBegun: boolean): void;
   /** Receives the error if the user may not subscribe to a channel, or may not publish on it. */
   failed(error: unknown): void;
 }
@@ -20,6 +20,8 @@ export class Subscriber {
   private readonly failed = new Set<string>();
   private readonly pinging: Timer;
   private isClosed = false;
+  /** How often the connection was lost. */
+  private losses = 0;
 
   /**
    * @param client a separate connection, since a subscribed connection cannot send other commands
@@ -46,16 +48,20 @@ export class Subscriber {
 
   async subscribe(channel: string): Promise<void> {
     this.failed.delete(channel);
+    const { losses } = this;
+    let hasBegun = false;
     try {
       await Promise.all([this.client.subscribe(channel), this.listener.tryToPublish(channel)]);
-      if (!this.isClosed) this.heard.add(channel);
+      if (this.isClosed || losses !== this.losses) return;
+      hasBegun = !this.heard.has(channel);
+      this.heard.add(channel);
     } catch (error) {
       this.heard.delete(channel);
       if (this.isClosed) return;
       this.failed.add(channel);
       this.listener.failed(error);
     }
-    this.listener.changed([channel]);
+    this.listener.changed([channel], hasBegun);
   }
 
   unsubscribe(channel: string): void {
@@ -90,7 +96,8 @@ export class Subscriber {
 
   private lose(): void {
     if (this.isClosed) return;
+    this.losses += 1;
     this.heard.clear();
-    this.listener.changed([...this.channels.keys()]);
+    this.listener.changed([...this.channels.keys()], false);
   }
 }
