@@ -80,7 +80,7 @@ export class CallQueue implements Caller {
       throw error;
     } finally {
       this.keysInFlight -= keysAdded;
-      this.writeWaiting();
+      if (this.oldest) this.writeWaiting();
     }
   }
 
