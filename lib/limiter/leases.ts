@@ -27,8 +27,8 @@ export interface Held {
 type Renew<Lease> = (renewals: readonly Lease[]) => Promise<readonly (boolean | undefined)[]>;
 
 interface Renewal {
-  /** Aborted when the lease is lost. */
-  readonly lost: Pick<AbortController, 'abort'>;
+  /** Aborted when the lease is lost; absent when it is dropped: a table of the map may keep the rest of it. */
+  lost: Pick<AbortController, 'abort'> | undefined;
   readonly leaseMs: number;
   /** By `performance.now()`. */
   dueAt: number;
@@ -57,7 +57,7 @@ export class Leases<Lease extends Adjustment> {
   constructor(private readonly renew: Renew<Lease>) {}
 
   /** @param isBounded whether the leases end when they are held for a day, or when there are 10,000 newer ones */
-  hold(renewals: readonly Lease[], lost: Renewal['lost'], isBounded = false): void {
+  hold(renewals: readonly Lease[], lost: NonNullable<Renewal['lost']>, isBounded = false): void {
     const until = isBounded ? performance.now() + LONGEST_MS : Infinity;
     for (const renewal of renewals) {
       const leaseMs = (renewal.parameters['lease'] ?? Infinity) / MICROSECONDS_PER_MS;
@@ -74,6 +74,8 @@ export class Leases<Lease extends Adjustment> {
 
   drop(renewals: readonly Lease[]): void {
     for (const renewal of renewals) {
+      const held = this.held.get(renewal);
+      if (held) held.lost = undefined;
       this.held.delete(renewal);
       this.bounded.delete(renewal);
     }
@@ -134,7 +136,7 @@ export class Leases<Lease extends Adjustment> {
   }
 
   private lose(renewal: Lease, { lost }: Renewal): void {
-    lost.abort(new Error('the lease has ended'));
+    lost?.abort(new Error('the lease has ended'));
     this.drop([renewal]);
   }
 }

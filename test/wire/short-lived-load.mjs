@@ -1,8 +1,8 @@
 // Decides with 64 requests in flight, and prints the bytes a decision that outlive a collection of young objects.
 //
-//   started by short-lived.spec.ts with --expose-gc: short-lived-load.mjs <port>
+//   started by short-lived.spec.ts with --expose-gc: short-lived-load.mjs <port> [cluster]
 import { Session } from 'node:inspector/promises';
-import { Redis } from 'ioredis';
+import { Cluster, Redis } from 'ioredis';
 import { RateLimiter } from '../../dist/esm/limiter.js';
 import { RedisStore } from '../../dist/esm/redis.js';
 
@@ -10,7 +10,9 @@ const SUBJECTS = Array.from({ length: 10_000 }, (_, index) => `subject-${index}`
 const RULE = { name: 'calls', window: '24d', limit: 100_000, algorithm: 'gcra' };
 const IN_FLIGHT = 64;
 
-const redis = new Redis(Number(process.argv[2]));
+const [port, isCluster] = process.argv.slice(2);
+const redis = isCluster ? new Cluster([{ host: '127.0.0.1', port: Number(port) }]) : new Redis(Number(port));
+const DECISIONS = isCluster ? 50_000 : 100_000;
 const store = new RedisStore({ redis, timeout: 10_000 });
 const limiter = new RateLimiter({ store });
 
@@ -22,7 +24,7 @@ async function decide(decisions) {
   await Promise.all(Array.from({ length: IN_FLIGHT }, lane));
 }
 
-await decide(400_000); // V8 chooses where to allocate after some collections of compiled code.
+await decide(4 * DECISIONS); // V8 chooses where to allocate after some collections of compiled code.
 const session = new Session();
 session.connect();
 globalThis.gc({ type: 'minor' });
@@ -31,11 +33,11 @@ await session.post('HeapProfiler.startSampling', {
   includeObjectsCollectedByMajorGC: true,
   includeObjectsCollectedByMinorGC: false,
 });
-await decide(100_000);
+await decide(DECISIONS);
 globalThis.gc({ type: 'minor' });
 const { profile } = await session.post('HeapProfiler.stopSampling');
 const sizeOf = ({ selfSize, children }) => children.reduce((sum, child) => sum + sizeOf(child), selfSize);
-console.log(JSON.stringify({ bytes: sizeOf(profile.head) / 100_000 }));
+console.log(JSON.stringify({ bytes: sizeOf(profile.head) / DECISIONS }));
 await limiter.close();
 await store.close();
 redis.disconnect();

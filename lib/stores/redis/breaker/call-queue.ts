@@ -13,7 +13,7 @@ interface Waiting {
   readonly since: number;
   readonly resolve: (reply: Promise<unknown>) => void;
   readonly reject: (error: unknown) => void;
-  next?: Waiting;
+  next?: Waiting | undefined;
 }
 
 /**
@@ -87,6 +87,7 @@ export class CallQueue implements Caller {
   private writeWaiting(): void {
     for (let next = this.oldest; next && this.hasRoomFor(next.call); next = this.oldest) {
       this.oldest = next.next;
+      next.next = undefined; // It would keep the later ones from being collected.
       if (!this.oldest) this.newest = undefined;
       next.resolve(this.write(next.call));
     }

@@ -7,6 +7,9 @@ const LONGEST_TICK_MS = 1000;
 /** How late an undelayed timer may be. */
 const TIMER_LEEWAY_MS = 1;
 
+/** Finished calls that are kept besides as many as are pending, since each removal copies the rest. */
+const MOST_FINISHED = 16;
+
 /** Thrown when Redis has not replied within the deadline. */
 export class DeadlineError extends Error {
   override readonly name = 'DeadlineError';
@@ -40,7 +43,8 @@ export class AwakeTime {
 
 interface Call {
   readonly until: number;
-  readonly expire: () => void;
+  /** Rejects the call; absent when it is finished. */
+  expire: (() => void) | undefined;
 }
 
 /**
@@ -49,8 +53,9 @@ interface Call {
  * Time in which this process was not running does not count, since it could not read replies: see `AwakeTime`.
  */
 export class Deadline {
-  /** In the order of their deadlines. */
-  private readonly calls = new Set<Call>();
+  /** In the order of their deadlines, with finished ones among them. No `Set`, see docs/adr/0111-no-literals-for-what-waits.md. */
+  private calls = new Array<Call>();
+  private pending = 0;
   private timer: Timer | undefined;
   private readonly tickMs: number;
   private readonly time: AwakeTime;
@@ -75,15 +80,16 @@ export class Deadline {
         expired?.();
       };
       const call: Call = { until: this.time.now + this.timeout, expire };
-      this.calls.add(call);
+      this.calls.push(call);
+      this.pending += 1;
       if (!this.timer) this.wait(this.timeout);
       promise.then(
         (result) => {
-          this.calls.delete(call);
+          this.end(call);
           resolve(result);
         },
         (error: unknown) => {
-          this.calls.delete(call);
+          this.end(call);
           reject(error instanceof Error ? error : new Error(String(error)));
         },
       );
@@ -96,7 +102,7 @@ export class Deadline {
   }
 
   get isWaiting(): boolean {
-    return this.calls.size > 0;
+    return this.pending > 0;
   }
 
   /** Stops the timer. */
@@ -113,7 +119,7 @@ export class Deadline {
   private look(): void {
     this.time.tick();
     const { now } = this.time;
-    const [next] = this.calls;
+    const next = this.calls.find(isPending);
     if (!next) this.timer = undefined;
     else if (next.until > now) this.wait(next.until - now);
     else setImmediate(() => this.expire(now));
@@ -122,13 +128,25 @@ export class Deadline {
   private expire(now: number): void {
     for (const call of this.calls) {
       if (call.until > now) break;
-      this.calls.delete(call);
-      call.expire();
+      const { expire } = call;
+      this.end(call);
+      expire?.();
     }
     this.timer = undefined;
-    const [next] = this.calls;
+    const next = this.calls.find(isPending);
     if (next) this.wait(next.until - now);
   }
+
+  private end(call: Call): void {
+    if (!call.expire) return;
+    call.expire = undefined;
+    this.pending -= 1;
+    if (this.calls.length > 2 * this.pending + MOST_FINISHED) this.calls = this.calls.filter(isPending);
+  }
+}
+
+function isPending({ expire }: Call): boolean {
+  return expire !== undefined;
 }
 
 /** Error replies of a server that has executed nothing, but may do so later. */

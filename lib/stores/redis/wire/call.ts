@@ -81,7 +81,7 @@ export class Call {
   isSent = false;
   /** Whether it timed out while other replies arrived in time, or has its own timeout. */
   isSlow = false;
-  requests: readonly Request[] = [];
+  requests: readonly Request[] = new Array<Request>();
   /** The rules of its requests and adjustments. */
   readonly rules = new Array<CallRule>();
   private readonly arguments = new Array<Argument>();
