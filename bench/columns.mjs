@@ -1,8 +1,9 @@
 // Formats the figures in the tables of the benchmarks.
 
 /** Formats a figure with three significant digits, without the exponent of `toPrecision`. */
-export function threeDigits(value) {
-  if (value === 0) return '0';
+export function threeDigits(figure) {
+  if (figure === 0) return '0';
+  const value = Number(figure.toPrecision(3)); // 9.996 is 10.0, and 999.6 is 1,000.
   const digits = Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value))));
   return value >= 1000 ? thousands(value) : value.toFixed(Math.min(digits, 3));
 }
