@@ -1,4 +1,3 @@
-import { nextTick } from 'node:process';
 import { setImmediate } from 'node:timers';
 import {
   MOST_KEYS,
@@ -146,18 +145,12 @@ export class Batches implements Caller {
     const known = this.open.get(slot);
     const most = this.underWay < CALLS_IN_FLIGHT ? EARLY_KEYS : MOST_KEYS;
     if (known && known.keys + keys <= most && known.now === now) return known;
-    if (this.open.size === 0) this.flushSoon();
+    if (this.open.size === 0) setImmediate(this.flush);
     const batch = new Batch(now);
     // Replayed timelines and bursts fill more than one batch in a turn.
     if (known) void this.send(known);
     this.open.set(slot, batch);
     return batch;
-  }
-
-  /** Sends the batches at the end of the turn; if no call is pending, as soon as the running code has finished. */
-  private flushSoon(): void {
-    if (this.underWay === 0) nextTick(this.flush);
-    else setImmediate(this.flush);
   }
 
   private async send(batch: Batch): Promise<void> {
