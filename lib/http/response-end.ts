@@ -5,6 +5,12 @@ import { onAbort } from '../contracts/timer.js';
 /** How a response ended: with a status, or cut off before it was sent completely. */
 export type ResponseEnd = { readonly statusCode: number } | 'cut-off';
 
+/** A request of Node.js, which has a field that its types do not state. */
+export interface UpgradeRequest {
+  /** Whether the client wants another protocol on its connection. */
+  readonly upgrade?: boolean;
+}
+
 /**
  * Calls the listener once when a response has ended: it was sent, it failed, or the client disconnected.
  */
@@ -14,15 +20,18 @@ export function afterResponse(response: unknown, listener: (end: ResponseEnd) =>
   const connection = raw.socket ? undefined : raw.req?.socket;
   let stop: (() => void) | undefined;
   const finish = (): void => {
-    raw.off('close', finish);
+    raw.off('close', finish).off('finish', finish);
     stop?.();
-    listener(raw.writableFinished ? { statusCode: raw.statusCode } : 'cut-off');
+    // Over HTTP/2, a response whose stream the client has reset is finished, although it was not ended.
+    listener(raw.writableFinished && raw.writableEnded ? { statusCode: raw.statusCode } : 'cut-off');
   };
   if (raw.closed || connection?.destroyed) {
     finish();
     return;
   }
   raw.once('close', finish);
+  // @fastify/websocket passes an upgrade to a route, and keeps its connection open.
+  if ((raw.req as UpgradeRequest | undefined)?.upgrade) raw.once('finish', finish);
   const ended = connection && connectionSignal(connection, 'close', false, () => undefined);
   if (ended) stop = onAbort(ended, finish);
 }

@@ -1,11 +1,11 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
-import { Inject, Injectable, type Type } from '@nestjs/common';
+import { HttpException, Inject, Injectable, type Type } from '@nestjs/common';
 import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { MaybePromise } from '../contracts/thenable.js';
-import { afterResponse, rawOf } from '../http/response-end.js';
+import { afterResponse, rawOf, type UpgradeRequest } from '../http/response-end.js';
 import { after } from '../contracts/timer.js';
 import type { HttpRequest } from '../http/subject.js';
 import { warnOfUnexposed } from './checks/before-routing-checks.js';
@@ -51,7 +51,8 @@ export class EarlyRequests {
     };
     const deny = (error: unknown): void => {
       this.leaveUnread(request, response);
-      next(error);
+      // Mercurius reads the status here.
+      next(error instanceof HttpException ? Object.assign(error, { statusCode: error.getStatus() }) : error);
     };
     let entered: MaybePromise<true>;
     try {
@@ -69,7 +70,12 @@ export class EarlyRequests {
    * again. The connection is closed after the response instead; over HTTP/2, Node.js closes the stream.
    */
   private leaveUnread(request: EarlyRequest, response: object): void {
-    const raw = rawOf(request) as IncomingMessage;
+    const raw = rawOf(request) as IncomingMessage & UpgradeRequest;
+    if (raw.upgrade) {
+      const { socket } = raw;
+      (rawOf(response) as ServerResponse).once('finish', () => socket.destroySoon()); // Node.js has left it to @fastify/websocket.
+      return;
+    }
     if (raw.complete || raw.httpVersionMajor > 1 || !hasBody(raw)) return;
     this.host.httpAdapter.setHeader(response, 'Connection', 'close');
     raw.read(); // Node.js would read and drop the whole body of a request that nothing has read.

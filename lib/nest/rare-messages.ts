@@ -18,8 +18,14 @@ export function withoutEffect(value: string): string {
 
 export const REDIS_UNSET =
   '`redis` is undefined in production, so this process counts in its memory: n processes allow n times each ' +
-  'limit, and a restart clears the counters. Set the variable that `redis` is read from, or leave `redis` out ' +
-  'of the options.';
+  'limit, and a restart clears the counters. Set the variable that `redis` is read from; if it is in `.env`, import ConfigModule before ' +
+  'RateLimitModule. Or leave `redis` out of the options.';
+
+/** The warning of rules that count sockets by IP behind a proxy. */
+export const PEER_ONLY =
+  'The handshake of a socket has X-Forwarded-For or Forwarded, and a socket has the IP of its peer, whatever proxies ' +
+  'the framework trusts. Behind a proxy, all clients of sockets have its IP and share one counter. Count by something ' +
+  "else: by: 'user', or a function that finds the client in the handshake.";
 
 /** Returns the warning of a rule of `onDemand` that nothing has named. */
 export function unnamedMessage(name: string): string {

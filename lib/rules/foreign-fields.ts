@@ -23,8 +23,9 @@ const FIXES: Readonly<Record<string, Fix>> = {
   execEvenly: () => 'algorithm: "leaky-bucket"',
 };
 
-/** Suggests what to write instead of a field of another rate limiter; `undefined` if the field is of none of these. */
+/** Suggests what to write instead of a field of another rate limiter, or of a route; `undefined` if the field is of none of these. */
 export function foreignFix(field: string, value: unknown): string | undefined {
+  if (field === 'by') return 'write the subject as an argument';
   if (Object.hasOwn(FIXES, field)) return `write ${FIXES[field]!(value)}`;
   if (!isFields(value) || !Object.keys(value).some(isOfRule)) return undefined;
   const name = field === 'default' ? '' : `name: ${code(field)}, `;

@@ -60,7 +60,7 @@ function blanked(source: string): string {
   });
 }
 
-/** Adds a module to the imports of the first decorator; `undefined` if it has none that can be extended. */
+/** Adds a module behind the imports of the first decorator; `undefined` if it has none that can be extended. */
 function withModule(source: string, code: string, call: string): string | undefined {
   const decorator = /@Module\(\s*\{/.exec(code);
   if (!decorator) return undefined;
@@ -68,12 +68,24 @@ function withModule(source: string, code: string, call: string): string | undefi
   const own = ownCode(code.slice(start));
   const list = /(?:^|,)\s*imports\s*:\s*\[/.exec(own ?? '');
   if (list) {
-    const at = start + list.index + list[0].length;
-    const isEmpty = /^\s*\]/.test(code.slice(at));
-    return `${source.slice(0, at)}${call}${isEmpty ? '' : ', '}${source.slice(at)}`;
+    const from = start + list.index + list[0].length;
+    const others = code.slice(from, from + lengthUntilEnd(code.slice(from))).trimEnd();
+    const at = from + others.length;
+    const before = others === '' ? '' : others.endsWith(',') ? ' ' : ', ';
+    return `${source.slice(0, at)}${before}${call}${source.slice(at)}`;
   }
   if (own === undefined || /\bimports\b|\.\.\./.test(own)) return undefined;
   return `${source.slice(0, start)}\n  imports: [${call}],${source.slice(start)}`;
+}
+
+/** Returns the length of the code of a list up to its end. */
+function lengthUntilEnd(code: string): number {
+  let depth = 0;
+  return code.split('').findIndex((character) => {
+    if (/[([{]/.test(character)) depth += 1;
+    if (/[)\]}]/.test(character)) depth -= 1;
+    return depth < 0;
+  });
 }
 
 /** Returns the code up to the end of its object, with what is nested blanked; `undefined` if no `})` ends a decorator. */

@@ -42,7 +42,11 @@ export function fieldsOf(text: string, what: string): RuleText {
   const [first] = words;
   const algorithm = first !== undefined && !first.includes('=') ? words.shift()! : undefined;
   if (!limit || rest.length > 0 || !(hasLeases(algorithm) || window)) {
-    const fix = /^\d+$/.test(amount) ? `write "${text.trim().replace(amount, `${amount}/1m`)}"` : undefined;
+    const isComplete = algorithm === undefined || Object.hasOwn(algorithms, algorithm);
+    const fix =
+      isComplete && /^\d+$/.test(amount)
+        ? `write "${text.trim().replace(amount, `${amount}/1m`)}"`
+        : undefined;
     rejectValue(what, text, ALLOWED, fix);
   }
   const fields: Record<string, string> = { limit };

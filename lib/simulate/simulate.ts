@@ -125,6 +125,7 @@ export async function simulate(options: SimulateOptions, progress: Progress) {
   const droppedEarly = dropped;
   clients.dropAll();
   const fields = files.map(({ firstFields }) => firstFields).find(({ length }) => length > 0) ?? [];
+  const malformed = sum(files.map((file) => file.malformed));
   const isProxy =
     options.by.join() === 'ip' && busiest.requests >= requests * NEARLY_ALL && isPrivate(busiest.key);
   return {
@@ -132,7 +133,7 @@ export async function simulate(options: SimulateOptions, progress: Progress) {
     by: options.by.join(','),
     /** Number of lines, without empty ones and headers. */
     lines: sum(files.map((file) => file.lines)),
-    malformed: sum(files.map((file) => file.malformed)),
+    malformed,
     /** The first malformed lines, at most 3 of each file. */
     firstMalformed: files.flatMap((file) => file.firstMalformed),
     /** Requests without a subject, which no rule decides. */
@@ -150,7 +151,10 @@ export async function simulate(options: SimulateOptions, progress: Progress) {
     /** Clients that were dropped from memory before the end. They are counted again if they return. */
     dropped: droppedEarly,
     /** The fields of the first line, and the `--map` that reads its time and `--by`. */
-    fields: fieldsFound(fields, ['time', ...options.by.filter((field) => field !== 'everyone')]),
+    fields: fieldsFound(fields, [
+      ...(malformed > 0 ? ['time'] : []),
+      ...options.by.filter((field) => field !== 'everyone'),
+    ]),
     /** The private address that sends nearly all requests, and the field with the forwarded one; `null` if there is none. */
     proxy: isProxy
       ? { client: busiest.key, requests: busiest.requests, forwarded: forwardedField(fields) ?? null }

@@ -52,6 +52,9 @@ function followMercurius(subscription: MercuriusSubscription | undefined, abort:
   return true;
 }
 
+/** Operations of a connection that are followed, since each message is compared with all: the rest waits until it closes. */
+const MOST_FOLLOWED = 100;
+
 /**
  * Follows an operation of `graphql-ws`, which removes its id from the connection when a message ends it. The library states
  * the id to no resolver: it is one of those without an iterator. While several operations have begun at the same time, the
@@ -60,6 +63,7 @@ function followMercurius(subscription: MercuriusSubscription | undefined, abort:
 function followConnection(connection: GraphqlConnection | undefined, abort: () => void): boolean {
   const { subscriptions, extra: { socket } = {} } = connection ?? {};
   if (!subscriptions || !socket?.on || !socket.prependListener) return false;
+  if (followersOf(socket).size >= MOST_FOLLOWED) return false;
   const others = entryOf(assigned, subscriptions, () => new Set<string>());
   const ids = Object.keys(subscriptions).filter((id) => subscriptions[id] === null && !others.has(id));
   if (ids.length === 0) return false;

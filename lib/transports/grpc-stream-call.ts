@@ -38,6 +38,11 @@ export function takesStreamCalls(handler: object): boolean {
   return Array.isArray(patterns) && patterns.some((pattern) => pattern?.streaming === 'pt_stream');
 }
 
+/** Returns an error of a handler: of one by @GrpcStreamCall as the filter answers it. */
+export function answerableError(handler: object, error: unknown): unknown {
+  return takesStreamCalls(handler) ? new FailedCall(error) : error;
+}
+
 /** Runs a step of a decision. Of a call by @GrpcStreamCall, the filter answers whatever the step throws. */
 export async function answerable<Result>(
   context: ExecutionContext,

@@ -3,6 +3,7 @@ import type { CallHandler, Type } from '@nestjs/common';
 import type { Observable } from 'rxjs';
 import { promised } from '../contracts/thenable.js';
 import { hungUp } from '../nest/request/exchange.js';
+import { answerableError } from './grpc-stream-call.js';
 import { describeAs, type Method } from '../nest/limited-method.js';
 
 /** One run of a handler. It continues after its client has disconnected, because a promise cannot be stopped. */
@@ -44,7 +45,7 @@ export function noteResults({ prototype }: Type, name: string): Method {
   const noted: Method = function (...args) {
     const run = current.getStore();
     if (!run || run.isCalled) return method.apply(this, args);
-    if (run.hasEnded) throw hungUp(); // Its client has left while pipes ran, and its permit was released.
+    if (run.hasEnded) throw answerableError(method, hungUp()); // Its client has left while pipes ran, and its permit was released.
     run.isCalled = true;
     return (run.result = promised(method.apply(this, args))); // A query that is awaited twice runs twice.
   };

@@ -15,7 +15,7 @@ import type { RouteLimit } from '../nest/request/route-limit.js';
 import { settlements } from '../nest/parameter.decorators.js';
 import type { Warnings } from '../nest/warnings.js';
 import type { Cost } from '../rules/compiled-rule.js';
-import { followStreamCall } from './grpc-stream-call.js';
+import { answerableError, followStreamCall } from './grpc-stream-call.js';
 import { afterRun, type HandlerRun } from './handler-run.js';
 import { failure, isIterable, observed, SUCCESS } from './observed-iterable.js';
 
@@ -90,7 +90,7 @@ export class Settlement {
   /** Observes a run of the handler: an interceptor may run it several times, or not at all. */
   run(values: Observable<unknown>, handler: HandlerRun = {}): Observable<unknown> {
     return defer(() => {
-      if (this.isHeld && this.isOver) throw hungUp(); // Its permit was released while a guard or an interceptor ran.
+      if (this.isHeld && this.isOver) throw answerableError(this.context.getHandler(), hungUp()); // Its permit was released while a guard or an interceptor ran.
       const run = this.begin();
       handler.isCalled = handler.hasEnded = false;
       const see = (value: unknown): void => void this.see(run, value);

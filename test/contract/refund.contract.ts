@@ -40,6 +40,16 @@ export function refundContract(bench: () => Bench): void {
       expect(await limiter.peek(rule, 'ann', { cost: 0 })).toMatchObject({ remaining: 5, resetAfterMs: 0 });
     });
 
+    it('returns the permits of a charge after the clock was set back, although the last reset is ahead of it', async () => {
+      const { limiter, goTo } = bench();
+      await limiter.consume(rule, 'ann', { cost: 3 });
+      await limiter.reset(rule, 'ann');
+      goTo(-10_000);
+      const charged = await limiter.consume(rule, 'ann', { cost: 4 });
+      expect(await limiter.refund(charged)).toBe(true);
+      expect(await limiter.peek(rule, 'ann', { cost: 0 })).toMatchObject({ remaining: 5 });
+    });
+
     it('returns nothing for a charge that a reset has cleared, whatever was charged since', async () => {
       const { limiter, other, goTo } = bench();
       const cleared = await limiter.consume(rule, 'ann', { cost: 3 });

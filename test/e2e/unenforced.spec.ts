@@ -147,23 +147,23 @@ describe('rules of the module that no guard enforces', () => {
 
 describe('`defaults` without any rule', () => {
   const MESSAGE =
-    '`defaults` has fields for rules, but there is no rule, so nothing is limited. Write a rule, such as ' +
-    "`rules: { default: { window: '1m', limit: 100 } }`. (RL_NO_RULES, see docs/warnings.md)";
+    'There is no rule, so nothing is limited. Write one: `rules: { default: { window: "1m", limit: 100 } }`. (RL_NO_RULES, see docs/warnings.md)';
 
-  it.each<RateLimitModuleOptions>([{ defaults: ONE }, { defaults: { by: 'user' }, rules: {} }])(
-    'defaults without a rule are one warning in log and health: %j',
-    async (options) => {
-      const { codes, lines } = await warningsOf(options, { controllers: [Open] });
-      expect(codes).toEqual(['RL_NO_RULES']);
-      expect(lines).toEqual([{ level: 'warn', message: MESSAGE }]);
-    },
-  );
+  it.each<RateLimitModuleOptions>([
+    { defaults: ONE },
+    { defaults: { by: 'user' }, rules: {} },
+    { rules: {} },
+    { rules: undefined as never }, // A key of the configuration that is misspelled.
+  ])('options without a rule are one warning in log and health: %j', async (options) => {
+    const { codes, lines } = await warningsOf(options, { controllers: [Open] });
+    expect(codes).toEqual(['RL_NO_RULES']);
+    expect(lines).toEqual([{ level: 'warn', message: MESSAGE }]);
+  });
 
   it.each<[string, RateLimitModuleOptions, ModuleMetadata]>([
     ['there is a rule for every route', { defaults: { by: 'everyone' }, rules: { default: ONE } }, {}],
     ['there is a rule on demand', { defaults: { by: 'everyone' }, onDemand: { login: ONE } }, {}],
     ['a decorator has a rule', { defaults: { by: 'everyone' } }, { controllers: [Decorated] }],
-    ['there are no fields in it', { defaults: {} }, {}],
     ['there is none', {}, {}],
   ])('defaults are no warning when %s', async (_title, options, metadata) => {
     expect((await warningsOf(options, metadata)).codes).toEqual([]);

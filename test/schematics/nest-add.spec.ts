@@ -42,6 +42,16 @@ const textOf = (file: string): string => readFileSync(join(folder, file), 'utf8'
 
 describe('nest add nestjs-redis-rate-limit', () => {
   it.each([
+    { before: '[A]', after: '[A, ADDED]' },
+    { before: '[A.forRoot({ list: [1] }),]', after: '[A.forRoot({ list: [1] }), ADDED]' },
+    { before: '[\n    A, // first ]\n    B,\n  ]', after: '[\n    A, // first ]\n    B, ADDED\n  ]' },
+  ])('adds the module behind $before, since ConfigModule reads `.env`', async ({ before, after }) => {
+    await add({ 'src/app.module.ts': MODULE.replace('[]', before) }, '--redis=false');
+    const module = textOf('src/app.module.ts').replace(/RateLimitModule\.forRoot\(.*\} \}\)/, 'ADDED');
+    expect(module).toContain(`imports: ${after}`);
+  });
+
+  it.each([
     { what: 'an application', root: 'src' },
     { what: 'an application of a monorepo', root: 'apps/shop/src' },
   ])('imports the module and sets the URL of Redis in $what', async ({ root }) => {
@@ -67,7 +77,7 @@ describe('nest add nestjs-redis-rate-limit', () => {
   it('keeps other imports of the module, and the variables of .env', async () => {
     const others = MODULE.replace('imports: []', 'imports: [ConfigModule]');
     await add({ 'src/app.module.ts': others, '.env': 'PORT=3000' });
-    expect(textOf('src/app.module.ts')).toMatch(/imports: \[RateLimitModule[.]forRoot\(.*\), ConfigModule\]/);
+    expect(textOf('src/app.module.ts')).toMatch(/imports: \[ConfigModule, RateLimitModule[.]forRoot\(.*\)\]/);
     expect(textOf('.env')).toBe('PORT=3000\nREDIS_URL=redis://localhost:6379\n');
   });
 
@@ -89,7 +99,7 @@ describe('nest add nestjs-redis-rate-limit', () => {
       before:
         "@Module({ providers: [make({ imports: [1] }, 'imports: [', /['] imports: \\[/)], imports: [Y] })",
       after:
-        "@Module({ providers: [make({ imports: [1] }, 'imports: [', /['] imports: \\[/)], imports: [ADDED, Y] })",
+        "@Module({ providers: [make({ imports: [1] }, 'imports: [', /['] imports: \\[/)], imports: [Y, ADDED] })",
     },
     {
       what: 'of the first of two modules',

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   status,
   type ClientDuplexStream,
@@ -11,6 +12,7 @@ import { GrpcMethod, GrpcStreamCall } from '@nestjs/microservices';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { throwError } from 'rxjs';
 import { RateLimit, type RateLimitModuleOptions } from '../../lib/index.js';
+import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
 import { closeGrpc, expectDenied, startGrpc } from './grpc-app.js';
 
@@ -127,6 +129,26 @@ const ended = ({ received }: { readonly received: Received }) =>
   until(() => received.ended !== undefined, 'the end of the call');
 
 describe('limits of @GrpcStreamCall', () => {
+  it('calls that clients cancel while Redis decides end nothing but themselves', async () => {
+    const rejections: unknown[] = [];
+    const note = (reason: unknown) => void rejections.push(reason);
+    process.on('unhandledRejection', note);
+    try {
+      const { chat, free } = await start({ redis: redisUrl(), prefix: uniquePrefix() });
+      for (let nth = 0; nth < 100; nth += 1) {
+        const { call, received } = chat();
+        call.write({ numbers: [1] });
+        await sleep((nth % 10) / 2);
+        call.cancel();
+        await ended({ received });
+      }
+      expect(await free()).toEqual({ total: 7 });
+      expect(rejections).toEqual([]);
+    } finally {
+      process.off('unhandledRejection', note);
+    }
+  });
+
   it('a stream that is denied gets its status, and the process serves the next call', async () => {
     const { pour, chat, free } = await start();
     const first = pour();

@@ -107,11 +107,6 @@ const TRUSTS_OTHERS =
   'from a proxy that it trusts, or had X-Forwarded-For, the only one that Express and Fastify read. Clients behind ' +
   `one proxy share one counter. Trust the addresses of your proxies: ${LIST}.`;
 
-const PEER_ONLY =
-  'The handshake of a socket has X-Forwarded-For or Forwarded, and a socket has the IP of its peer, whatever proxies ' +
-  'the framework trusts. Behind a proxy, all clients of sockets have its IP and share one counter. Count by something ' +
-  "else: by: 'user', or a function that finds the client in the handshake.";
-
 /** Distinguishes the warning about sockets from that about HTTP, which has another fix. Both may be logged. */
 const SOCKETS = 'sockets';
 
@@ -171,7 +166,11 @@ export class ClientAddressCheck implements Check {
     if (this.isDecidedForSockets) return true;
     this.handshakes += 1;
     const isForwarded = headers?.['x-forwarded-for'] !== undefined || headers?.['forwarded'] !== undefined;
-    if (isForwarded) this.warnings.warn('RL_FORWARDED_UNTRUSTED', PEER_ONLY, SOCKETS);
+    if (isForwarded) {
+      import('../rare-messages.js')
+        .then(({ PEER_ONLY }) => this.warnings.warn('RL_FORWARDED_UNTRUSTED', PEER_ONLY, SOCKETS))
+        .catch(() => undefined);
+    }
     return (this.isDecidedForSockets = isForwarded || this.handshakes >= WITHOUT_HEADER);
   }
 

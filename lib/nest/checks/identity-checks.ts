@@ -5,6 +5,7 @@ import type { Exchange } from '../request/exchange.js';
 import type { Check, RouteLimit } from '../request/route-limit.js';
 import { isMissing, type SubjectOf } from '../request/subject-of.js';
 import { hasUser, UserReads } from '../request/user-reads.js';
+import { fixOf } from '../rules/by.js';
 import type { SubjectResolver } from '../rules/route-rule.js';
 import type { Warnings } from '../warnings.js';
 
@@ -56,7 +57,7 @@ class HeaderCheck implements Check {
     this.warnings.warn(
       'RL_HEADER_IS_ADDRESS',
       `${path} counts by the header "${this.header}", whose values are IP addresses: a client with an IPv6 network has a ` +
-        `counter for each of its addresses. Write by: { ip: '${this.header}' }, which counts by its network.`,
+        `counter for each of its addresses: ${fixOf({ ip: this.header }) ?? `write by: { ip: '${this.header}' }, which counts by its network`}.`,
       this.header,
     );
     return true;

@@ -122,7 +122,8 @@ function isHeaderName(text: string): boolean {
   return (PLAIN_HEADERS as readonly string[]).includes(name) || (name.includes('-') && TOKEN.test(name));
 }
 
-function fixOf(part: unknown): string | undefined {
+/** Returns what to write instead of a part of `by`; `undefined` if that is not known. */
+export function fixOf(part: unknown): string | undefined {
   if (isFields(part) && isChain(part['ip']))
     return 'write "ip", and name the trusted proxies in the framework: it reads this header, which a client can send too';
   if (typeof part !== 'string') return undefined;

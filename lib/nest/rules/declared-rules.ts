@@ -4,7 +4,7 @@ import { problem, quoted, rejectAny, unknownName } from '../../contracts/rate-li
 import { DEFAULT_RULE_NAME } from '../../rules/rule.js';
 import { optionProblems, readableOptions, readModuleOptions } from './check-options.js';
 import { loadForModule } from './named-parts.js';
-import { overridePath, readTexts, rulesNamed, withoutFunctions } from './overrides.js';
+import { overridePath, readTexts, rulesNamed, ofOverride } from './overrides.js';
 import type { RateLimitModuleOptions } from '../rate-limit.options.js';
 import { type RouteRule, RULED, type TransportName } from './route-rule.js';
 import { BY_NAME, COMPLETE, MISUSED, skipProblem, type TargetRules } from '../rate-limit.decorator.js';
@@ -123,9 +123,9 @@ export class DeclaredRules {
     return Object.keys(this.options.onDemand ?? {});
   }
 
-  /** Whether `defaults` applies to no rule seen so far. */
-  get hasUnusedDefaults(): boolean {
-    return this.names.size === 0 && Object.keys(this.options.defaults ?? {}).length > 0;
+  /** Whether the options are those of rules, and there is no rule so far. */
+  get lacksRules(): boolean {
+    return this.names.size === 0 && ('rules' in this.options || 'defaults' in this.options);
   }
 
   /**
@@ -244,7 +244,7 @@ export class DeclaredRules {
     const pathOf = typeof path === 'string' ? (field: string) => `${path}.${field}` : path;
     const algorithm = layer['algorithm'] ?? rule['algorithm'];
     const read = readLayer(layer, algorithm);
-    this.report(...fieldProblems(pathOf, read, ROUTE_FIELDS, algorithm).map(withoutFunctions));
+    this.report(...fieldProblems(pathOf, read, ROUTE_FIELDS, algorithm).map(ofOverride));
     return fromLayer(overlay(rule, read), rule, read, typeof path === 'string' ? () => path : path);
   }
 }

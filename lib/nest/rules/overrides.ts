@@ -143,8 +143,13 @@ export function overridePath(name: string, fields: RuleFields): FieldName {
   return (fields as FromEnvironment)[VARIABLE] ?? ((field) => `overrides.${name}.${field}`);
 }
 
+/** Matches a problem of a variable for a field whose values are objects, lists of numbers or functions. */
+const ONLY_IN_CODE = /^RATE_LIMIT__\w+__(PLANS?|TRIAL|ALERTS|SKIP_IF|SETTLE)(?=:)/;
+
 /** A problem of an override's field; a variable cannot hold a function. */
-export function withoutFunctions(problem: string): string {
+export function ofOverride(problem: string): string {
+  const [variable] = ONLY_IN_CODE.exec(problem) ?? [];
+  if (variable !== undefined) return `${variable}: set it in code, in \`overrides\``;
   const isVariable = problem.startsWith('RATE_LIMIT__');
   return isVariable
     ? problem.replace(/, or a function of the (ExecutionContext|result)(?=;|$)/, '')

@@ -123,12 +123,11 @@ export class RouteRules implements OnApplicationShutdown {
     this.mistakes.check();
     warnOfUnboundedRoutes(this.routes.all(), this.warnings);
     this.warnOfUnreadVariables();
-    if (!this.declared.hasUnusedDefaults) return;
-    this.warnings.warn(
-      'RL_NO_RULES',
-      '`defaults` has fields for rules, but there is no rule, so nothing is limited. Write a rule, such as ' +
-        "`rules: { default: { window: '1m', limit: 100 } }`.",
-    );
+    if (this.declared.lacksRules)
+      this.warnings.warn(
+        'RL_NO_RULES',
+        'There is no rule, so nothing is limited. Write one: `rules: { default: { window: "1m", limit: 100 } }`.',
+      );
   }
 
   onApplicationShutdown(): void {

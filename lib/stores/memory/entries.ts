@@ -200,7 +200,8 @@ export class Resets {
 
   /** Whether a charge can no longer be refunded, since it was made before the clock was set back, or before a reset. */
   isCleared({ key, chargedAt }: Pick<Adjustment, 'key' | 'chargedAt'>, now: number): boolean {
-    return setBack(chargedAt, now) > 0 || chargedAt < this.chargesFrom(key);
+    const from = this.chargesFrom(key);
+    return setBack(chargedAt, now) > 0 || (chargedAt < from && setBack(from, now) === 0);
   }
 
   /** Returns the instant of the first charge after a counter's last reset; 0 if no earlier charge can be refunded. */

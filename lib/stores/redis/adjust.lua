@@ -26,11 +26,11 @@ local function take_receipt(position)
 end
 
 -- Returns: whether a charge that was made at an instant can no longer be refunded, since it was made before the clock was
--- set back, or before a reset.
+-- set back, or before a reset. A reset before the clock was set back says nothing about later charges.
 local function is_cleared(position, charged_at)
   if charged_at - now > SLACK then return true end
   local reset_at = tonumber(get(position) or nil)
-  return reset_at and charged_at < reset_at
+  return reset_at and reset_at - now <= SLACK and charged_at < reset_at
 end
 
 -- Returns: the state to store and its expiry; nil if the name was already charged, or the charge is impossible.
