@@ -153,7 +153,7 @@ describe('`defaults` without any rule', () => {
     { defaults: ONE },
     { defaults: { by: 'user' }, rules: {} },
     { rules: {} },
-    { rules: undefined as never }, // A key of the configuration that is misspelled.
+    { rules: undefined }, // A key of the configuration that is misspelled.
   ])('options without a rule are one warning in log and health: %j', async (options) => {
     const { codes, lines } = await warningsOf(options, { controllers: [Open] });
     expect(codes).toEqual(['RL_NO_RULES']);
