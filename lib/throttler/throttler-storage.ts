@@ -174,7 +174,7 @@ export class RateLimitThrottlerStorage implements OnApplicationBootstrap, OnAppl
     const fallback = new MemoryStore({ maxKeys });
     const limiter = new RateLimiter({ store, prefix, application, onStoreError, instances, fallback });
     warnOfHeartbeats(store.shared, { application, prefix }, warnings);
-    logStore(store.shared, limiter.events, () => MEANWHILE[onStoreError satisfies Fallback], warnings);
+    logStore(store.shared, limiter, () => MEANWHILE[onStoreError satisfies Fallback], warnings);
     return { store, limiter };
   }
 }

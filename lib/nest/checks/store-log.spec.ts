@@ -12,6 +12,7 @@ const logs = new LogLines();
 const fault = (kind: FaultKind, code: string) => new StoreFault(kind, code, `Redis: ${code}`);
 let listener: (change: StoreChange) => void;
 let events: RateLimitEvents;
+let ending: AbortController;
 let warnings: Warnings;
 /** The limiter records each change before it is logged. */
 const report = (change: StoreChange): void => {
@@ -29,7 +30,8 @@ beforeEach(() => {
   events = new RateLimitEvents();
   events.servers = new ServerStates();
   warnings = new Warnings({ warnings: false });
-  logStore({ watch }, events, () => 'requests are allowed', warnings);
+  ending = new AbortController();
+  logStore({ watch }, { events, engine: { ending } }, () => 'requests are allowed', warnings);
 });
 afterAll(() => Logger.overrideLogger(new Logger()));
 
@@ -97,7 +99,12 @@ it('a server that an application has never seen fail does not decide again: its 
 
 it('a server does not decide again in the log if its outage was not logged', () => {
   warnings = new Warnings({ warnings: { RL_REDIS_UNAVAILABLE: false } });
-  logStore({ watch: (follow) => ((listener = follow), () => undefined) }, events, () => 'x', warnings);
+  logStore(
+    { watch: (follow) => ((listener = follow), () => undefined) },
+    { events, engine: { ending } },
+    () => 'x',
+    warnings,
+  );
   expect(levelsFor([fault('timeout', 'TIMEOUT')])).toEqual([]);
 });
 
@@ -153,4 +160,17 @@ it('a server that decides and fails in turn is logged once as such, and again af
     'Redis could not decide (Redis: TIMEOUT; it decides and fails in turn: changes are logged again when it has decided for 10 seconds); until it does, requests are allowed. (RL_REDIS_UNAVAILABLE, see docs/warnings.md)',
     again,
   ]);
+});
+
+it('a recovery after the limiter was closed is not logged', () => {
+  jest.useFakeTimers();
+  for (let turn = 0; turn < 4; turn += 1) {
+    report({ server: '', error: fault('timeout', 'TIMEOUT') });
+    report({ server: '', error: undefined });
+  }
+  const { length } = logs.ours();
+  ending.abort();
+  jest.advanceTimersByTime(20_000);
+  jest.useRealTimers();
+  expect(logs.ours()).toHaveLength(length);
 });

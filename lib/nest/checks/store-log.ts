@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import type { SharedStore, StoreChange } from '../../contracts/base-store.js';
 import type { StoreCall, StoreFault } from '../../contracts/store-fault.js';
-import type { RateLimitEvents } from '../../limiter/events.js';
+import type { RateLimiter } from '../../limiter/rate-limiter.js';
 import { entryOf } from '../../contracts/entry-of.js';
 import { after, type Timer } from '../../contracts/timer.js';
 import { loadAlgorithms } from '../../rules/rule-fields.js';
@@ -32,15 +32,18 @@ const NO_TIMER: Timer = { stop: () => undefined };
 /** Logs what happens to a store that processes share. Its trial at start needs one more algorithm. */
 export async function watch(
   store: SharedStore | null,
-  { events, table }: RateLimitService,
+  limiter: RateLimitService,
   options: RateLimitModuleOptions & Parameters<typeof warnOfHeartbeats>[1],
   warnings: Warnings,
 ): Promise<void> {
   warnOfClocks(store, warnings);
   warnOfHeartbeats(store, options, warnings);
-  logStore(store, events, () => describeFallbacks(table.known, options), warnings);
+  logStore(store, limiter, () => describeFallbacks(limiter.table.known, options), warnings);
   await loadAlgorithms(['gcra']);
 }
+
+/** A limiter whose store is logged. */
+type LoggedLimiter = Pick<RateLimiter, 'events'> & { readonly engine: Pick<RateLimiter['engine'], 'ending'> };
 
 /**
  * Logs one line for each change of a server's state and for each new kind of cause while it cannot decide, and
@@ -50,7 +53,7 @@ export async function watch(
  */
 export function logStore(
   store: Pick<SharedStore, 'watch'> | null,
-  events: RateLimitEvents,
+  { events, engine }: LoggedLimiter,
   meanwhile: () => string,
   warnings: Warnings,
 ): void {
@@ -92,7 +95,7 @@ export function logStore(
     if (!known && fault) warn(server, FLAPS, `${fault.message}; ${FLAPS}`, 'warn');
     const recover = (): void => {
       unstable.delete(server);
-      noteRecovery(server);
+      if (!engine.ending.signal.aborted) noteRecovery(server); // Else it is closed.
     };
     unstable.set(server, fault ? NO_TIMER : after(STABLE_MS, recover));
   };
