@@ -244,9 +244,17 @@ describe.each(FRAMEWORKS)('an application on %s is warned once', (framework) => 
     expect(codesOf(app)).toEqual([]);
     for (let nth = 1; nth <= 3; nth += 1) await send(`2001:db8::${nth}`);
     expect(linesWith(app, 'RL_HEADER_IS_ADDRESS')).toEqual([
-      { level: 'warn', message: expect.stringContaining("Write by: { ip: 'cf-connecting-ip' }") },
+      { level: 'warn', message: expect.stringContaining("write by: { ip: 'cf-connecting-ip' }") },
     ]);
     expect(isWatching(app)).toBe(false);
+  });
+
+  it('a warning of the header that proxies append to names the fix that the start accepts', async () => {
+    const app = await start([{ name: 'edge', by: 'x-forwarded-for' }], { framework, trustProxy: 'loopback' });
+    for (let nth = 1; nth <= 3; nth += 1) await app.get('/', { 'x-forwarded-for': `203.0.113.${nth}` });
+    expect(linesWith(app, 'RL_HEADER_IS_ADDRESS')).toEqual([
+      { level: 'warn', message: expect.stringContaining('write "ip", and name the trusted proxies') },
+    ]);
   });
 
   it.each<[string, NonNullable<RouteRule['by']>, string[]]>([

@@ -56,8 +56,8 @@ class HeaderCheck implements Check {
     if (this.addresses < WITH_ADDRESS) return false;
     this.warnings.warn(
       'RL_HEADER_IS_ADDRESS',
-      `${path} counts by the header "${this.header}", whose values are IP addresses: a client with an IPv6 network has a ` +
-        `counter for each of its addresses: ${fixOf({ ip: this.header }) ?? `write by: { ip: '${this.header}' }, which counts by its network`}.`,
+      `${path} counts by the header "${this.header}", whose values are IP addresses, so that a client with an IPv6 network has a ` +
+        `counter for each of its addresses; ${fixOf({ ip: this.header }) ?? `write by: { ip: '${this.header}' }, which counts by its network`}.`,
       this.header,
     );
     return true;
