@@ -4,7 +4,6 @@
 //   node transports.mjs '{ "redis", "prefix" }'
 import 'reflect-metadata';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -30,6 +29,7 @@ import { firstValueFrom, of } from 'rxjs';
 import { io } from 'socket.io-client';
 import { WebSocket } from 'ws';
 import { RateLimit, RateLimitEvents, RateLimitGuard, RateLimitModule } from '../../dist/esm/index.js';
+import { freePort } from '../support/redis/free-port.mjs';
 import { BEHAVIOURS } from './behaviours.mjs';
 import { PLACES } from './places.mjs';
 
@@ -227,14 +227,6 @@ writeFileSync(
     serviceOf('Talks', 'stream Nothing', 'stream Nothing'),
   ].join('\n'),
 );
-
-async function freePort() {
-  const server = createServer();
-  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 const app = await NestFactory.create(AppModule, { logger: false });
 const tcpOptions = { transport: Transport.TCP, options: { host: '127.0.0.1', port: await freePort() } };

@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { pathOf } from './code-blocks.js';
 
 /** A Node program that runs beside the spec. */
@@ -81,14 +80,4 @@ export function runProgram(
 /** Stops every program that is still running: for `afterEach`. */
 export async function stopPrograms(): Promise<void> {
   await Promise.all([...running].map((program) => program.stop()));
-}
-
-/** Returns a free port for a program that does not report its port. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
 }

@@ -4,7 +4,8 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { redisUrl, uniquePrefix } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
 import { codeBlocks, pathOf, type CodeBlock } from './code-blocks.js';
-import { freePort, runProgram, stopPrograms, type NodeProgram } from './node-program.js';
+import { freePort } from '../support/redis/free-port.mjs';
+import { runProgram, stopPrograms, type NodeProgram } from './node-program.js';
 import { fileOf, problemsOf, transpiled } from './snippet-program.js';
 
 const readme = codeBlocks('README.md', 'ts');

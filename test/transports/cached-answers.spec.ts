@@ -15,7 +15,7 @@ import { lastValueFrom, of } from 'rxjs';
 import { RateLimit, RateLimitModule, RateLimitService } from '../../lib/index.js';
 import { closeApps, startApp, type TestApp } from '../support/nest-app.js';
 import { until } from '../support/redis/until.mjs';
-import { freePort } from './microservice-app.js';
+import { freePort } from '../support/redis/free-port.mjs';
 
 /** Answers in place of each handler, as the CacheInterceptor of Nest does. */
 @Injectable()

@@ -4,7 +4,7 @@ import { afterEach, expect, it } from '@jest/globals';
 import { lastValueFrom, throwError, type Observable } from 'rxjs';
 import { RateLimit, RateLimitExceededException, RateLimitModule } from '../../lib/index.js';
 import { closeApps, startApp } from '../support/nest-app.js';
-import { freePort } from './microservice-app.js';
+import { freePort } from '../support/redis/free-port.mjs';
 
 /** An application's filter for denied messages, with its own reply. */
 @Catch(RateLimitExceededException)

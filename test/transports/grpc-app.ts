@@ -1,4 +1,3 @@
-import { createServer, type AddressInfo } from 'node:net';
 import { credentials, loadPackageDefinition, status, type ServiceError } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
 import type { INestMicroservice, Type } from '@nestjs/common';
@@ -8,6 +7,7 @@ import { expect } from '@jest/globals';
 import { RateLimitModule, type RateLimitModuleOptions } from '../../lib/index.js';
 import { LogLines } from '../support/log-lines.js';
 import { INSTANCE } from '../support/denial-id.js';
+import { freePort } from '../support/redis/free-port.mjs';
 
 const PROTO = 'test/transports/depot.proto';
 
@@ -51,14 +51,6 @@ export async function startGrpc(
 /** Closes all clients and servers: for `afterEach`. */
 export async function closeGrpc(): Promise<void> {
   for (const close of running.splice(0).reverse()) await close();
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 /** Expects the error of a call that a rule denied. */

@@ -1,4 +1,3 @@
-import { createServer, type AddressInfo } from 'node:net';
 import { Controller, Injectable, UseGuards, type CanActivate, type INestMicroservice } from '@nestjs/common';
 import {
   ClientProxyFactory,
@@ -21,6 +20,7 @@ import {
 import { Gate } from '../support/gate.js';
 import { LogLines } from '../support/log-lines.js';
 import { startApp } from '../support/nest-app.js';
+import { freePort } from '../support/redis/free-port.mjs';
 import { redisUrl } from '../support/redis/shared-redis.js';
 
 const MINUTE = { window: '1m', algorithm: 'fixed-window' } as const;
@@ -112,14 +112,6 @@ async function optionsOf(link: Link): Promise<MicroserviceOptions> {
   }
   const { hostname, port } = new URL(redisUrl());
   return { transport: Transport.REDIS, options: { host: hostname, port: Number(port) } };
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 /** Starts a microservice, or an application that is one besides HTTP, and a client of it. */

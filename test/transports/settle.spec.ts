@@ -18,7 +18,7 @@ import { RateLimit, RateLimitModule, RateLimitService } from '../../lib/index.js
 import { Gate } from '../support/gate.js';
 import { closeApps, startApp } from '../support/nest-app.js';
 import { until } from '../support/redis/until.mjs';
-import { freePort } from './microservice-app.js';
+import { freePort } from '../support/redis/free-port.mjs';
 
 const ESTIMATE = 100;
 
