@@ -15,6 +15,8 @@ describe('a rule of the command line', () => {
 
   it.each([
     ['100', '--rule: got "100": write "100/1m"; allowed: limit/window, then an algorithm and its options'],
+    ['100 per minute', '--rule: got "100 per minute"; allowed: limit/window'],
+    ['100 / 1m', '--rule: got "100 / 1m"; allowed: limit/window'],
     ['/1m', '--rule: got "/1m"; allowed: limit/window'],
     ['1/2/3', '--rule: got "1/2/3"; allowed: limit/window'],
     ['x/1m', '--rule "x/1m".limit: got "x"; allowed: an integer from 0 to 1000000000'],

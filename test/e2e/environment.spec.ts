@@ -33,6 +33,14 @@ describe('a variable that sets a limit', () => {
     },
   );
 
+  it('a variable of a field whose value is an object or a function names where to set it', async () => {
+    for (const field of ['PLANS', 'TRIAL', 'ALERTS', 'SKIP_IF', 'SETTLE']) {
+      const variable = `RATE_LIMIT__LOGIN__${field}`;
+      const app = await fromVariables({ [variable]: '{"a":1}' });
+      expect(await refusalToStart(app)).toContain(`${variable}: set it in code, in \`overrides\``);
+    }
+  });
+
   it('a variable sets a flag to true or false', async () => {
     const flag = (text: string) =>
       fromVariables({ RATE_LIMIT__LOGIN__ALGORITHM: 'gcra', RATE_LIMIT__LOGIN__OVERDRAFT: text });

@@ -171,6 +171,15 @@ describe('npx nestjs-redis-rate-limit simulate', () => {
     expect({ proxy, ...rules[0] }).toMatchObject({ proxy: null, ...KNOWN });
   });
 
+  it('asks for no --map of a field that the log has without values', async () => {
+    const line = '203.0.113.1 - - [10/Oct/2025:13:55:36 +0000] "GET / HTTP/1.1" 200 5 "-" "curl"';
+    const message = 'no request in 1 lines: 0 malformed, 1 without user';
+    const read = simulate(write('no-user.log', `${line}\n`), '--by', 'user', ...RULE);
+    await expect(read).rejects.toThrow(
+      new RegExp(`${message}.* fields .*user.*; check --format, --map and --by`),
+    );
+  });
+
   it('shows the fields of a log that it cannot read, and the --map that reads it', async () => {
     const json = '{"when":"2025-10-10T00:00:00Z","peer":{"addr":"203.0.113.7"},"ms":12}\n';
     const fields = 'the log has the fields when, peer.addr, ms; write --map time=when,ip=peer.addr';
