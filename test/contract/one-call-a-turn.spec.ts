@@ -41,6 +41,17 @@ describe('requests of one turn of the event loop', () => {
     expect(await callsOf(ask)).toBe(1);
   });
 
+  it('requests that later callbacks of the turn make share the call, also when none is under way', async () => {
+    const ask = async () => {
+      const first = limiter.consume(gcra, 'at once');
+      const later = new Promise((resolve) =>
+        process.nextTick(() => process.nextTick(() => resolve(limiter.consume(gcra, 'later')))),
+      );
+      await Promise.all([first, later]);
+    };
+    expect(await callsOf(ask)).toBe(1);
+  });
+
   it('more requests go as two calls, so that Redis decides the second while the process reads the first', async () => {
     const ask = () => Promise.all(Array.from({ length: 64 }, (_, n) => limiter.consume(gcra, `both ${n}`)));
     expect(await callsOf(ask)).toBe(2);

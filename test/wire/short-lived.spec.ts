@@ -29,7 +29,7 @@ describe('a decision on Redis leaves nothing that outlives a collection of young
   it('in a Cluster, except for what ioredis keeps', async () => {
     const cluster = await startCluster({ replicas: false });
     try {
-      expect(await bytesOutliving(cluster.nodes[0]!.port, 'cluster')).toBeLessThan(800); // Seen: 400; with a set of calls 1,600.
+      expect(await bytesOutliving(cluster.nodes[0]!.port, 'cluster')).toBeLessThan(500); // Seen: 190; with a set of calls 1,600.
     } finally {
       await cluster.close();
     }
