@@ -2,10 +2,11 @@
 -- requests of the call have changed them.
 --
 -- KEYS  those of the call
--- ARGV  now (microseconds since the epoch, or '' for the server's time), then the arguments of the function
+-- ARGV  now (microseconds since the epoch, or '' for the server's time), then the arguments of the function; `exists` only
+--       for keys of several slots: a list, whether each exists
 
 -- Local names are looked up faster than global ones.
-local cjson, ipairs, math, pcall, redis = cjson, ipairs, math, pcall, redis
+local cjson, ipairs, math, pcall, redis, setmetatable = cjson, ipairs, math, pcall, redis, setmetatable
 local string, struct, tonumber, type, unpack = string, struct, tonumber, type, unpack
 
 -- The format of integers: %d is twice as fast, and correct if the server's long has 64 bits.
@@ -116,16 +117,27 @@ local function read_state(key, window, done, reply)
   error(reply)
 end
 
--- A value that is no string is read as a text that no algorithm recognises by GET, and as false by MGET, see `check_new`.
+-- Returns: the string of a key; for a value of another type a text that no algorithm recognises.
+local function read(key)
+  local done, state = pcall(redis.call, 'GET', key)
+  if not done and not is_of_key(state) then error(state) end
+  return done and state or not done and ''
+end
+
+-- MGET reads a value of another type as false, see `check_new`. It cannot read several slots: their keys are read when they
+-- are needed.
 local function read_all()
-  if #keys == 1 then
-    local done, state = pcall(redis.call, 'GET', keys[1])
-    if not done and not is_of_key(state) then error(state) end
-    if not done then state = '' end
-    return { state }
+  if #keys == 1 then return { read(keys[1]) } end
+  local all, exists = {}, argv.exists
+  if exists then
+    return setmetatable(all, {
+      __index = function(_, position)
+        all[position] = exists[position] and read(keys[position])
+        return all[position]
+      end,
+    })
   end
   if #keys <= MOST_READ then return redis.call('MGET', unpack(keys)) end
-  local all = {}
   for first = 1, #keys, MOST_READ do
     local some = redis.call('MGET', unpack(keys, first, math.min(first + MOST_READ - 1, #keys)))
     for _, state in ipairs(some) do all[#all + 1] = state end
@@ -141,7 +153,8 @@ end
 
 -- Fails if the key of a new state has a value that is no string, so that it is not overwritten.
 local function check_new(position, expires_after)
-  if #keys > 1 and states[position] == false and redis.call('PTTL', keys[position]) ~= -2 then
+  if #keys == 1 or argv.exists then return end
+  if states[position] == false and redis.call('PTTL', keys[position]) ~= -2 then
     fail_unrecognised(position, expires_after)
   end
 end

@@ -85,5 +85,5 @@ function probesOf(call: Call): readonly Call[] {
     decides.addRequests([{ hits: [hit], options: {} }]);
     adjusts.addAdjustment({ ...hit, kind: 'refund', receipt: hit.lease ?? 0, chargedAt: 0, source: 'redis' });
   }
-  return call.main === 'decide' ? [rights, decides] : [rights, decides, adjusts];
+  return ['decide', 'across'].includes(call.main) ? [rights, decides] : [rights, decides, adjusts];
 }

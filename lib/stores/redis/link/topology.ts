@@ -1,6 +1,6 @@
 import { Cluster } from 'ioredis';
 import { StoreFault } from '../../../contracts/store-fault.js';
-import { addressOf, type StoreClient } from './connection.js';
+import { addressOf, serverOf, type StoreClient } from './connection.js';
 import { ONE_NODE } from './fault.js';
 import type { RedisConnection } from '../redis-option.js';
 import calculateSlot from 'cluster-key-slot';
@@ -75,8 +75,17 @@ function slotOfTag(key: string): number {
   return calculateSlot(first > 0 && last > first ? key.slice(first, last) : key);
 }
 
-/** The servers of a Redis Cluster, which runs a script only on keys of one slot. */
+/** Number of requests after a refusal until calls have keys of several slots again. */
+const SEPARATE_FOR = 5000;
+
+/** Number of keys to try for one of another server. */
+const MOST_TRIALS = 100;
+
+/** The servers of a Redis Cluster. */
 export class ClusterServers {
+  /** Number of further requests whose calls have keys of one slot. */
+  private separate = 0;
+
   /** Returns the slot of the key on the server, where the user's `keyPrefix` may contain a hash tag. */
   readonly slotOf: (key: string) => number;
 
@@ -94,6 +103,34 @@ export class ClusterServers {
   /** Returns the address of the server of a key; `''` if it is unknown. */
   of(key: string): string {
     return this.client.slots?.[this.slotOf(key)]?.[0] ?? '';
+  }
+
+  /** Returns what the keys of a call have in common: the server, or only the slot. See docs/adr/0114-one-call-a-server.md. */
+  groupOf(slot: number): string | number {
+    if (this.separate === 0) return this.client.slots?.[slot]?.[0] ?? slot;
+    this.separate -= 1;
+    return slot;
+  }
+
+  /** Lets the next calls have keys of one slot, since a server has refused a call for several. */
+  separateSlots(): void {
+    this.separate = SEPARATE_FOR;
+  }
+
+  /** Returns the connection to a server; `undefined` if there is none. */
+  nodeOf(server: string): StoreClient | undefined {
+    return this.client.nodes?.('master').find((node) => serverOf(node) === server);
+  }
+
+  /** Returns a key on another server that has the prefix of the given one; `undefined` if none is found. */
+  keyOnAnother(server: string, key: string): string | undefined {
+    const prefix = key.slice(0, key.indexOf('{'));
+    for (let nth = 0; nth < MOST_TRIALS; nth += 1) {
+      const other = `${prefix}{${nth}}`;
+      const its = this.of(other);
+      if (its !== '' && its !== server) return other;
+    }
+    return undefined;
   }
 
   /** Divides elements by the slots of their keys, for one call each; `undefined` if one call suffices. */

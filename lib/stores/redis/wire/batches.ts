@@ -32,10 +32,14 @@ class WaitingRequest implements Request {
   }
 }
 
+const SEVERAL = -1;
+
 /** The requests of one turn of the event loop, sent as one call. */
 class Batch {
   /** Number of its keys, including duplicates. */
   keys = 0;
+  /** The slot of its keys; -1 if they are in several. */
+  private slot: number | undefined;
 
   /** @param timeout in milliseconds; by default that of the store */
   constructor(
@@ -45,22 +49,23 @@ class Batch {
     private readonly requests = new Array<WaitingRequest>(),
   ) {}
 
-  /** Adds a request with this number of keys. Returns its results. */
-  add(hits: readonly Hit[], options: DecideOptions, keys: number): Promise<readonly HitResult[]> {
+  /** Adds a request with this number of keys in a slot. Returns its results. */
+  add(hits: readonly Hit[], options: DecideOptions, keys: number, slot = 0): Promise<readonly HitResult[]> {
     this.keys += keys;
+    this.slot = slot === (this.slot ?? slot) ? slot : SEVERAL;
     const request = new WaitingRequest(hits, options);
     this.requests.push(request);
     return request.results;
   }
 
   call(): Call {
-    const call = new Call(this.now);
+    const call = new Call(this.now, this.slot === SEVERAL ? 'across' : 'decide');
     call.timeout = this.timeout;
     call.addRequests(this.requests);
     return call;
   }
 
-  /** Returns batches of one request each if the call failed because the keys of one request are on two servers. */
+  /** Returns batches of one request each if the call failed because not all keys are on one server. */
   partsAfter(error: unknown): readonly Batch[] {
     if (!(error instanceof StoreFault && error.kind === 'moving')) return [];
     return this.requests.map((request) => new Batch(this.now, this.timeout, [request]));
@@ -89,11 +94,12 @@ const CALLS_IN_FLIGHT = 2;
 const EARLY_KEYS = 32;
 
 /**
- * Batches the requests of one turn of the event loop: one call per slot, or several if there are many. Each
+ * Batches the requests of one turn of the event loop: one call per server, or several if there are many. Each
  * request is decided separately, and none waits for another turn.
  */
 export class Batches implements Caller {
-  private open = new Map<number, Batch>();
+  /** The batches by the server or the slot of their keys. */
+  private open = new Map<string | number, Batch>();
   private underWay = 0;
 
   constructor(
@@ -105,13 +111,14 @@ export class Batches implements Caller {
     current.beforeReplaced = this.flush;
   }
 
-  /** Decides the hits of one slot: in a batch, or alone if they have a deadline of their own. */
+  /** Decides hits whose keys are in one slot: in a batch, or alone if they have a deadline of their own. */
   decide(hits: readonly Hit[], options: DecideOptions): Promise<readonly HitResult[]> {
     if (options.within !== undefined) return this.decideAlone(hits, options);
     const { cluster } = this.current;
-    const slot = cluster ? cluster.slotOf(hits[0]!.key) : 0;
     const keys = keysOf(hits, options);
-    return this.batch(slot, keys).add(hits, options, keys);
+    if (!cluster) return this.batch(0, keys).add(hits, options, keys);
+    const slot = cluster.slotOf(hits[0]!.key);
+    return this.batch(cluster.groupOf(slot), keys).add(hits, options, keys, slot);
   }
 
   /** Runs a call after the requests that were made before it. */
@@ -126,11 +133,13 @@ export class Batches implements Caller {
     const batches = this.open;
     // A new map, since V8 chains the tables of a cleared map and would retain its entries.
     this.open = new Map();
-    const send = (): void => batches.forEach((batch) => void this.send(batch));
-    const { cluster } = this.current;
-    if (cluster && batches.size > 1) cluster.sendTogether(send);
-    else send();
+    if (batches.size > 1) this.sendTogether([...batches.values()]);
+    else batches.forEach((batch) => void this.send(batch));
   };
+
+  private sendTogether(batches: readonly Batch[]): void {
+    this.current.cluster!.sendTogether(() => batches.forEach((batch) => void this.send(batch)));
+  }
 
   private decideAlone(hits: readonly Hit[], options: DecideOptions): Promise<readonly HitResult[]> {
     const batch = new Batch(this.now?.(), options.within);
@@ -140,16 +149,16 @@ export class Batches implements Caller {
     return results;
   }
 
-  private batch(slot: number, keys: number): Batch {
+  private batch(group: string | number, keys: number): Batch {
     const now = this.now?.();
-    const known = this.open.get(slot);
+    const known = this.open.get(group);
     const most = this.underWay < CALLS_IN_FLIGHT ? EARLY_KEYS : MOST_KEYS;
     if (known && known.keys + keys <= most && known.now === now) return known;
     if (this.open.size === 0) setImmediate(this.flush);
     const batch = new Batch(now);
     // Replayed timelines and bursts fill more than one batch in a turn.
     if (known) void this.send(known);
-    this.open.set(slot, batch);
+    this.open.set(group, batch);
     return batch;
   }
 
@@ -162,7 +171,8 @@ export class Batches implements Caller {
     } catch (error) {
       refundLost(call, this.adjuster);
       const parts = batch.partsAfter(error);
-      if (parts.length > 1) for (const part of parts) void this.send(part);
+      if (call.main === 'across' && parts.length > 1) this.current.cluster?.separateSlots();
+      if (parts.length > 1) this.sendTogether(parts);
       else batch.fail(error);
       return;
     } finally {

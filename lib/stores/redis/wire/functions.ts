@@ -48,11 +48,13 @@ export class Functions implements Caller {
   private client!: StoreClient;
   private readonly forms = new Map<string, FunctionSupport>();
   private readonly listeners: ((form: FunctionSupport) => void)[] = [];
+  /** The servers of a Cluster that reject keys of other servers. */
+  private readonly rejecting = new Set<string>();
   private loading: Promise<ReadonlyMap<string, Error | undefined>> | undefined;
 
   /** @param library if absent, all calls run as scripts */
   constructor(
-    current: CurrentClient,
+    private readonly current: CurrentClient,
     private readonly library: Library | undefined,
   ) {
     current.watch((client) => this.use(client));
@@ -73,14 +75,32 @@ export class Functions implements Caller {
 
   private use(client: StoreClient): void {
     this.client = client;
-    this.forms.clear();
+    const forget = (): void => {
+      this.forms.clear();
+      this.rejecting.clear();
+    };
+    forget();
     // A server may support functions, or no longer do so, after it was disconnected.
-    const event = (client.isCluster ? '+node' : 'ready') as 'ready';
-    client.on(event, () => this.forms.clear());
+    client.on((client.isCluster ? '+node' : 'ready') as 'ready', forget);
   }
 
   private send(call: Call, suffix = ''): Promise<unknown> {
-    return send(this.client, 'fcall', call, this.library!.functions[call.main] + suffix);
+    const name = this.library!.functions[call.main] + suffix;
+    return call.main === 'across' ? this.sendAcross(call, name) : send(this.client, 'fcall', call, name);
+  }
+
+  /** Sends a call for several slots. The first to a server tests whether the server rejects keys of others. */
+  private async sendAcross({ server, keys, argv }: Call, name: string): Promise<unknown> {
+    const { cluster, keyPrefix } = this.current;
+    const node = cluster?.nodeOf(server);
+    const other = this.rejecting.has(server) ? '' : cluster?.keyOnAnother(server, keys[0]!);
+    if (!node || other === undefined) throw refusedAcross();
+    const prefixed = keyPrefix ? keys.map((key) => keyPrefix + key) : keys;
+    const { fcallBuffer } = node as unknown as Commands;
+    const tested = other && keyPrefix + other;
+    const reply = await fcallBuffer!.call(node, name, 0, tested, keys.length, ...prefixed, ...argv);
+    this.rejecting.add(server);
+    return reply;
   }
 
   private ran(reply: unknown, { server }: Call): unknown {
@@ -107,7 +127,8 @@ export class Functions implements Caller {
     if (call.left!() <= 0) throw error;
     if (OUT_OF_MEMORY.test(message)) return this.sendWhenFull(call, loads);
     if (isNotOffered(message)) return this.runScript(call, oneLine(message));
-    if (!message.startsWith(NOT_FOUND)) throw error;
+    if (!message.startsWith(NOT_FOUND))
+      throw call.main === 'across' && wasNotExecuted(error) ? refusedAcross() : error;
     if (loads === MOST_LOADS) return evaluate(this.client, call); // the next call loads the library again
     const refusal = await this.load(server);
     if (call.left!() <= 0) throw error;
@@ -164,8 +185,9 @@ export class Functions implements Caller {
 type Commands = Readonly<Record<string, ((...args: unknown[]) => Promise<unknown>) | undefined>>;
 
 /** Runs a call as a script on a client. Each script is sent once and called by its hash after that. */
-function evaluate(client: StoreClient, call: Call): Promise<unknown> {
+async function evaluate(client: StoreClient, call: Call): Promise<unknown> {
   const { main, algorithms } = call;
+  if (main === 'across') throw refusedAcross();
   const name = nameOf(main, algorithms);
   if (!(name in client)) client.defineCommand(name, { lua: assembleScript(main, algorithms) });
   return send(client, name, call);
@@ -176,6 +198,11 @@ function send(client: StoreClient, command: string, call: Call, ...first: string
   const { main, keys, argv } = call;
   const method = (client as unknown as Commands)[main === 'decide' ? `${command}Buffer` : command]!;
   return method.call(client, ...first, keys.length, ...keys, ...argv);
+}
+
+/** Returns the error of a call for several slots that must be repeated with a call for each of them. */
+function refusedAcross(): Error {
+  return Object.assign(new Error('TRYAGAIN with a call for each slot'), { name: 'ReplyError' });
 }
 
 /** Returns the name of the command for a script with some algorithms. */

@@ -52,10 +52,17 @@ function textOf(name: string, body: string): string {
     `return { ${EVERY_MAIN.map((main) => `${main} = ${main}, ${main}${WHEN_FULL} = when_full(${main})`).join(', ')} }`,
     'end',
     registration(idleFunctionOf(name), "'no-writes'", 'idle'),
-    ...EVERY_MAIN.flatMap((main) => [
-      registration(`${name}_${main}`, '', counted(main)),
-      registration(`${name}_${main}${WHEN_FULL}`, "'allow-oom'", counted(main + WHEN_FULL)),
-    ]),
+    ...EVERY_MAIN.flatMap((main) => {
+      const flags = main === 'across' ? ["'allow-cross-slot-keys'"] : [];
+      return [
+        registration(`${name}_${main}`, flags.join(), counted(main)),
+        registration(
+          `${name}_${main}${WHEN_FULL}`,
+          ["'allow-oom'", ...flags].join(', '),
+          counted(main + WHEN_FULL),
+        ),
+      ];
+    }),
   ].join('\n');
 }
 

@@ -15,6 +15,7 @@ const GIVEN = [
   'math',
   'pcall',
   'redis',
+  'setmetatable',
   'select',
   'string',
   'struct',
@@ -67,11 +68,12 @@ describe('the library of functions', () => {
       match[1],
       match[2],
     ]);
+    const flagsOf = (main: string) => (main === 'across' ? "'allow-cross-slot-keys'" : '');
     expect(registered).toEqual([
       [`${name}_idle`, "'no-writes'"],
       ...EVERY_MAIN.flatMap((main) => [
-        [functions[main], ''],
-        [functions[main] + WHEN_FULL, "'allow-oom'"],
+        [functions[main], flagsOf(main)],
+        [functions[main] + WHEN_FULL, ["'allow-oom'", flagsOf(main)].filter(Boolean).join(', ')],
       ]),
     ]);
     expect(registered.every(([each]) => each!.startsWith(`${name}_`))).toBe(true);

@@ -2,6 +2,7 @@ import type { Algorithm } from '../../../contracts/algorithm.js';
 import { entryOf } from '../../../contracts/entry-of.js';
 import type { LuaModule } from '../../../contracts/lua-module.js';
 import { algorithmLua } from '../../../algorithms/registry.lua.js';
+import across from '../across.lua.js';
 import adjust from '../adjust.lua.js';
 import block from '../block.lua.js';
 import call from '../call.lua.js';
@@ -10,7 +11,7 @@ import heartbeat from '../heartbeat.lua.js';
 import reset from '../reset.lua.js';
 import rights from '../rights.lua.js';
 
-const MAINS = { decide, adjust, block, reset, heartbeat, rights };
+const MAINS = { decide, across, adjust, block, reset, heartbeat, rights };
 
 /** The name of the Lua function that a call runs. */
 export type ScriptName = keyof typeof MAINS;
