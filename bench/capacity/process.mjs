@@ -11,7 +11,7 @@ export const KEPT_FOR = 1_000_000;
 /** Number of slots of a Cluster. */
 export const SLOTS = 16_384;
 
-/** A process: in a turn, it takes replies and new requests, and writes one call for each slot. */
+/** A process: in a turn, it takes replies and new requests, and writes one call to each server. */
 export class Process extends Loop {
   /** What it decides without Redis, by subject: prefetched permits, or a denial for any number of requests. */
   kept = new Map();
@@ -19,13 +19,14 @@ export class Process extends Loop {
   pending = new Map();
 
   /**
+   * @param separates whether it writes one call for each slot instead, as to a Cluster of one server
    * @param keeps number of requests for which a reply about a `kept` subject suffices; 0 without prefetch and deny cache
    * @param decided called with requests, the instant of their decision, and whether the fallback decided
    */
-  constructor({ network, shards, keeps, random, decided }) {
+  constructor({ network, shards, separates = false, keeps, random, decided }) {
     super(COST.wake, network);
     this.links = shards.map((shard) => new Link(this, shard));
-    Object.assign(this, { keeps, random, decided });
+    Object.assign(this, { separates, keeps, random, decided });
   }
 
   turn(messages, start) {
@@ -66,16 +67,17 @@ export class Process extends Loop {
     } else this.addToCall(link, request, turn);
   }
 
-  /** Adds a request to the pending call of its subject, which decides it too, or to the call of its slot in this turn. */
+  /** Adds a request to the pending call of its subject, which decides it too, or to the call of its server in this turn. */
   addToCall(link, request, { calls }) {
     const { slot, subject } = request;
+    const group = this.separates ? slot : link;
     const pending = this.pending.get(subject);
-    const known = pending ?? calls.get(slot);
+    const known = pending ?? calls.get(group);
     if (!pending && known) known.keys += 1;
     if (known) return known.requests.push(request);
     const call = { requests: [request], keys: 1 };
     if (this.keeps > 0 && subject !== undefined) this.pending.set((call.subject = subject), call);
-    calls.set(slot, call);
+    calls.set(group, call);
     link.waiting.push(call);
   }
 

@@ -146,6 +146,48 @@ describeWithFunctions('decisions for many subjects in one turn on a Redis Cluste
     await cluster.untilWhole();
   });
 
+  it('precede a reset of the same turn, also if they are repeated', async () => {
+    const { limiter, reported } = await open();
+    const slot = calculateSlot('user-5');
+    const from = await cluster.ownerOf(slot);
+    const mover = await cluster.mover(
+      from,
+      cluster.nodes.slice(0, 3).find((node) => node !== from)!,
+    );
+    toClose.push(() => mover.close());
+    await mover.begin(slot); // the key does not exist on either server
+    const decisions = consumeAll(limiter);
+    const others = SUBJECTS.filter((subject) => subject !== 'user-5');
+    await Promise.all([decisions, ...others.map((subject) => limiter.reset(many, subject))]);
+    const after = await consumeAll(limiter);
+    expect(after.filter(({ remaining }) => remaining === 999)).toHaveLength(others.length);
+    await mover.moveKeys(slot);
+    await mover.finish(slot);
+    await cluster.untilWhole();
+    expect(reported).toEqual([]);
+  });
+
+  it('report each threshold once while the slot of the subject moves', async () => {
+    const { limiter } = await open();
+    const slot = calculateSlot('user-5');
+    const rule: Rule = { name: 'mail', algorithm: 'fixed-window', limit: 2, window: '1h', alerts: [1] };
+    await limiter.consume(rule, 'user-5');
+    const from = await cluster.ownerOf(slot);
+    const mover = await cluster.mover(
+      from,
+      cluster.nodes.slice(0, 3).find((node) => node !== from)!,
+    );
+    toClose.push(() => mover.close());
+    const crossed: unknown[] = [];
+    limiter.events.on('threshold', (event) => crossed.push(event));
+    await mover.begin(slot);
+    await limiter.consume(rule, 'user-5');
+    expect(crossed).toHaveLength(1);
+    await mover.moveKeys(slot);
+    await mover.finish(slot);
+    await cluster.untilWhole();
+  });
+
   it('are a call for each slot if a server does not reject a key of another one, until it does', async () => {
     const ofSameServer = jest.spyOn(ClusterServers.prototype, 'keyOnAnother');
     ofSameServer.mockImplementation((_, key) => key);

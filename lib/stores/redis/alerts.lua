@@ -15,9 +15,9 @@ local function crossed_by(key, alerts, remaining, cost, reset_after)
     if remaining <= level and remaining + cost > level then
       local name, ends_at = key .. ':alert:' .. alerts[index], string.format(INTEGER, now + kept_for)
       -- By an injected clock, it outlives its time.
-      if slack_ms > 0 and tonumber(redis.call('GET', name) or 0) <= now then redis.call('UNLINK', name) end
-      local stored = redis.pcall('SET', name, ends_at, 'NX', 'PX', milliseconds(kept_for))
-      if stored and not stored.err then bits = bits + 2 ^ (index - 2) end
+      if slack_ms > 0 and (tonumber(redis.pcall('GET', name)) or 0) <= now then redis.pcall('UNLINK', name) end
+      -- If it cannot be stored, as while the slot of a Cluster moves, the crossing may be reported again.
+      if redis.pcall('SET', name, ends_at, 'NX', 'PX', milliseconds(kept_for)) then bits = bits + 2 ^ (index - 2) end
     end
   end
   return bits

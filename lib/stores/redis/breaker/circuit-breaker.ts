@@ -9,7 +9,7 @@ import { DeadlineError, wasNotExecuted } from '../link/deadline.js';
 import { opensAtOnce } from '../link/fault.js';
 import { repeatMoving } from './moving-slot.js';
 import type { Probes } from './probes.js';
-import { failureIn } from '../wire/reply.js';
+import { decidesSome, failureIn } from '../wire/reply.js';
 
 /** A server has its own circuit and its own queue, so that a failed server does not affect the others. */
 interface Server {
@@ -74,7 +74,9 @@ export class CircuitBreaker implements Caller {
       const failure = failureIn(reply);
       if (failure) {
         const fault = this.current.faultOf(call.server, failure);
-        this.note(call, fault);
+        // A failure of one request in a call for several may concern its key only.
+        if (fault.kind === 'other' && decidesSome(reply, call.requests)) circuit.succeeded();
+        else this.note(call, fault);
         if (!Array.isArray(reply)) throw fault; // A list has the results of the other requests.
       } else if (circuit.hasFailed) circuit.succeeded();
       return reply;

@@ -32,6 +32,19 @@ describe('several calls to the servers of a cluster', () => {
   });
 });
 
+describe('the connection for a call for several slots', () => {
+  it('is one that is ready, since ioredis would queue the call', () => {
+    const nodes = ['connect', 'ready'].map((status, nth) => ({
+      status,
+      options: { host: 'redis', port: nth },
+    }));
+    const servers = new ClusterServers({ nodes: () => nodes, options: {} } as unknown as StoreClient);
+    expect(servers.nodeOf('redis:0')).toBeUndefined();
+    expect(servers.nodeOf('redis:1')).toBe(nodes[1]);
+    expect(servers.nodeOf('redis:2')).toBeUndefined();
+  });
+});
+
 describe('the slot of a key', () => {
   const slotOf = (keyPrefix: string) =>
     new ClusterServers({ options: { keyPrefix } } as unknown as StoreClient).slotOf;

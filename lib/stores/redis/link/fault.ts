@@ -49,6 +49,8 @@ const TEXTS: readonly (readonly [pattern: RegExp, code: string])[] = [
   [UNKNOWN_COMMAND, 'UNKNOWN_COMMAND'],
   [/^ERR max number of clients/, 'MAXCLIENTS'],
   [MOVING, 'TRYAGAIN'],
+  // Lua creates a key while its slot moves.
+  [/non local key/, 'TRYAGAIN'],
   // Lua reads a state that the limiter has not written, or of another format.
   [/INVALID_STATE|bad argument #\d+ to 'unpack'/, 'INVALID_STATE'],
 ];

@@ -117,9 +117,10 @@ export class ClusterServers {
     this.separate = SEPARATE_FOR;
   }
 
-  /** Returns the connection to a server; `undefined` if there is none. */
+  /** Returns the connection to a server; `undefined` if there is none, since ioredis would queue the call. */
   nodeOf(server: string): StoreClient | undefined {
-    return this.client.nodes?.('master').find((node) => serverOf(node) === server);
+    const nodes = this.client.nodes?.('master') ?? [];
+    return nodes.find((node) => node.status === 'ready' && serverOf(node) === server);
   }
 
   /** Returns a key on another server that has the prefix of the given one; `undefined` if none is found. */

@@ -8,6 +8,7 @@ import {
 } from '../../../contracts/store.js';
 import type { BaseStore, SharedStore } from '../../../contracts/base-store.js';
 import { StoreFault } from '../../../contracts/store-fault.js';
+import { entryOf } from '../../../contracts/entry-of.js';
 import { Call, type CallClock, type Request, type Caller } from './call.js';
 import type { CurrentClient } from '../link/current-client.js';
 import type { Adjuster } from './adjuster.js';
@@ -38,6 +39,8 @@ const SEVERAL = -1;
 class Batch {
   /** Number of its keys, including duplicates. */
   keys = 0;
+  // No array literal, see docs/adr/0111-no-literals-for-what-waits.md.
+  private readonly requests = new Array<WaitingRequest>();
   /** The slot of its keys; -1 if they are in several. */
   private slot: number | undefined;
 
@@ -45,8 +48,6 @@ class Batch {
   constructor(
     readonly now: Call['now'],
     private readonly timeout?: number,
-    // No array literal, see docs/adr/0111-no-literals-for-what-waits.md.
-    private readonly requests = new Array<WaitingRequest>(),
   ) {}
 
   /** Adds a request with this number of keys in a slot. Returns its results. */
@@ -65,10 +66,15 @@ class Batch {
     return call;
   }
 
-  /** Returns batches of one request each if the call failed because not all keys are on one server. */
-  partsAfter(error: unknown): readonly Batch[] {
-    if (!(error instanceof StoreFault && error.kind === 'moving')) return [];
-    return this.requests.map((request) => new Batch(this.now, this.timeout, [request]));
+  /** Returns a batch for each slot, or for each request of one slot, if the call failed since not all keys are on one server. */
+  partsAfter(error: unknown, slotOf?: (key: string) => number): ReadonlyMap<unknown, Batch> {
+    const parts = new Map<unknown, Batch>();
+    if (!(error instanceof StoreFault && error.kind === 'moving')) return parts;
+    for (const request of this.requests) {
+      const group = this.slot === SEVERAL ? slotOf?.(request.hits[0]!.key) : request;
+      entryOf(parts, group, () => new Batch(this.now, this.timeout)).requests.push(request);
+    }
+    return parts;
   }
 
   fail(error: unknown): void {
@@ -101,6 +107,8 @@ export class Batches implements Caller {
   /** The batches by the server or the slot of their keys. */
   private open = new Map<string | number, Batch>();
   private underWay = 0;
+  /** The last call for several slots to each server. */
+  private readonly lastAcross = new Map<string, Promise<void>>();
 
   constructor(
     private readonly next: Caller,
@@ -124,6 +132,8 @@ export class Batches implements Caller {
   /** Runs a call after the requests that were made before it. */
   async run(call: Call): Promise<unknown> {
     this.flush();
+    // Its requests may be repeated.
+    if (this.lastAcross.size > 0) await this.lastAcross.get(this.current.serverOf(call.keys[0]!));
     return this.next.run(call);
   }
 
@@ -133,19 +143,21 @@ export class Batches implements Caller {
     const batches = this.open;
     // A new map, since V8 chains the tables of a cleared map and would retain its entries.
     this.open = new Map();
-    if (batches.size > 1) this.sendTogether([...batches.values()]);
-    else batches.forEach((batch) => void this.send(batch));
+    this.sendAll(batches);
   };
 
-  private sendTogether(batches: readonly Batch[]): void {
-    this.current.cluster!.sendTogether(() => batches.forEach((batch) => void this.send(batch)));
+  private sendAll(batches: ReadonlyMap<unknown, Batch>): void {
+    const send = (): void => batches.forEach((batch) => this.send(batch));
+    const { cluster } = this.current;
+    if (cluster && batches.size > 1) cluster.sendTogether(send);
+    else send();
   }
 
   private decideAlone(hits: readonly Hit[], options: DecideOptions): Promise<readonly HitResult[]> {
     const batch = new Batch(this.now?.(), options.within);
     const results = batch.add(hits, options, keysOf(hits, options));
     this.flush();
-    void this.send(batch);
+    this.send(batch);
     return results;
   }
 
@@ -157,28 +169,31 @@ export class Batches implements Caller {
     if (this.open.size === 0) setImmediate(this.flush);
     const batch = new Batch(now);
     // Replayed timelines and bursts fill more than one batch in a turn.
-    if (known) void this.send(known);
+    if (known) this.send(known);
     this.open.set(group, batch);
     return batch;
   }
 
-  private async send(batch: Batch): Promise<void> {
-    this.underWay += 1;
+  private send(batch: Batch): void {
     const call = batch.call();
-    let reply: unknown;
+    const sent = this.decideBatch(batch, call);
+    if (call.main === 'across') this.lastAcross.set(call.server, sent);
+  }
+
+  private async decideBatch(batch: Batch, call: Call): Promise<void> {
+    this.underWay += 1;
     try {
-      reply = await this.next.run(call);
+      batch.answer(await this.next.run(call), call.server, this.current);
     } catch (error) {
       refundLost(call, this.adjuster);
-      const parts = batch.partsAfter(error);
-      if (call.main === 'across' && parts.length > 1) this.current.cluster?.separateSlots();
-      if (parts.length > 1) this.sendTogether(parts);
+      const { cluster } = this.current;
+      const parts = batch.partsAfter(error, cluster?.slotOf);
+      if (call.main === 'across' && parts.size > 1) cluster?.separateSlots();
+      if (parts.size > 1) this.sendAll(parts);
       else batch.fail(error);
-      return;
     } finally {
       this.underWay -= 1;
     }
-    batch.answer(reply, call.server, this.current);
   }
 }
 

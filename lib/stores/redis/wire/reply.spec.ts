@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { algorithms } from '../../../algorithms/registry.js';
-import { failureIn, ReplyReader } from './reply.js';
+import { decidesSome, failureIn, ReplyReader } from './reply.js';
 
 const REQUEST = { hits: [{ algorithm: algorithms.gcra, alerts: undefined }] };
 const NOW = 1_764_201_600_123_456;
@@ -21,6 +21,13 @@ describe('the reply of decide.lua', () => {
     const reader = new ReplyReader(list, [REQUEST, REQUEST]);
     expect(() => reader.next(REQUEST)).toThrow('INVALID_STATE');
     expect(reader.next(REQUEST)).toMatchObject([{ allowed: true, remaining: 99, resetAfter: 60_000_000 }]);
+  });
+
+  it('decides some requests unless each has failed', () => {
+    const failed = [Buffer.from('ERR'), 0, 0];
+    expect(decidesSome([NOW, ...failed, 99, 0, 60_000_000], [REQUEST, REQUEST])).toBe(true);
+    expect(decidesSome([NOW, ...failed, ...failed], [REQUEST, REQUEST])).toBe(false);
+    expect(decidesSome([NOW, ...failed], [REQUEST])).toBe(false);
   });
 
   it('fails a request that a shorter string does not have', () => {

@@ -23,6 +23,11 @@ export function failureIn(reply: unknown): Error | undefined {
   return replyError(isText ? String(failed) : `a list with something unexpected (${typeof failed})`);
 }
 
+/** Whether a reply with a failure has the results of other requests. */
+export function decidesSome(reply: unknown, requests: readonly unknown[]): boolean {
+  return Array.isArray(reply) && reply.filter((part) => typeof part !== 'number').length < requests.length;
+}
+
 /** Whether a reply has the instant and three numbers for each hit. Read as a double, a text is no positive integer. */
 function isPacked(reply: unknown): reply is Buffer {
   if (!Buffer.isBuffer(reply) || reply.length % (FIELDS * DOUBLE) !== DOUBLE) return false;
