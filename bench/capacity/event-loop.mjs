@@ -1,7 +1,7 @@
 // Event loops in virtual time that exchange messages, and the one of Redis. Times are in microseconds.
 
 /** CPU time of a shard, chosen to fit the rows of growth-cluster and growth-connections. */
-const COST = { wake: 10, socket: 5.7, call: 6.8, more: 2.3 };
+const COST = { wake: 10, socket: 5.7, call: 6.8, more: 2.75 };
 
 /** The first key of a call has the cost of the call; further ones share it. */
 export function costOf({ call, more }, { keys }) {

@@ -3,7 +3,7 @@ import { Loop, costOf } from './event-loop.mjs';
 import { Link, TIMEOUT } from './link.mjs';
 
 /** CPU time of a process, chosen to fit the rows of growth-cluster and growth-connections. */
-const COST = { wake: 12, socket: 4, call: 14, more: 2.5, local: 1 };
+const COST = { wake: 12, socket: 4, call: 8.5, more: 2.5, local: 1 };
 
 /** How long a denial is cached, and prefetched permits are kept. */
 export const KEPT_FOR = 1_000_000;
