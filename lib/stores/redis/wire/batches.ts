@@ -107,8 +107,8 @@ export class Batches implements Caller {
   /** The batches by the server or the slot of their keys. */
   private open = new Map<string | number, Batch>();
   private underWay = 0;
-  /** The last call for several slots to each server. */
-  private readonly lastAcross = new Map<string, Promise<void>>();
+  /** The reply to the last call for several slots to each server. */
+  private readonly lastAcross = new Map<string, Promise<unknown>>();
 
   constructor(
     private readonly next: Caller,
@@ -132,8 +132,8 @@ export class Batches implements Caller {
   /** Runs a call after the requests that were made before it. */
   async run(call: Call): Promise<unknown> {
     this.flush();
-    // Its requests may be repeated.
-    if (this.lastAcross.size > 0) await this.lastAcross.get(this.current.serverOf(call.keys[0]!));
+    const last = this.lastAcross.get(this.current.serverOf(call.keys[0]!));
+    if (last) await last.catch(() => undefined); // Its requests are repeated.
     return this.next.run(call);
   }
 
@@ -147,7 +147,7 @@ export class Batches implements Caller {
   };
 
   private sendAll(batches: ReadonlyMap<unknown, Batch>): void {
-    const send = (): void => batches.forEach((batch) => this.send(batch));
+    const send = (): void => batches.forEach((batch) => void this.send(batch));
     const { cluster } = this.current;
     if (cluster && batches.size > 1) cluster.sendTogether(send);
     else send();
@@ -157,7 +157,7 @@ export class Batches implements Caller {
     const batch = new Batch(this.now?.(), options.within);
     const results = batch.add(hits, options, keysOf(hits, options));
     this.flush();
-    this.send(batch);
+    void this.send(batch);
     return results;
   }
 
@@ -169,21 +169,18 @@ export class Batches implements Caller {
     if (this.open.size === 0) setImmediate(this.flush);
     const batch = new Batch(now);
     // Replayed timelines and bursts fill more than one batch in a turn.
-    if (known) this.send(known);
+    if (known) void this.send(known);
     this.open.set(group, batch);
     return batch;
   }
 
-  private send(batch: Batch): void {
-    const call = batch.call();
-    const sent = this.decideBatch(batch, call);
-    if (call.main === 'across') this.lastAcross.set(call.server, sent);
-  }
-
-  private async decideBatch(batch: Batch, call: Call): Promise<void> {
+  private async send(batch: Batch): Promise<void> {
     this.underWay += 1;
+    const call = batch.call();
     try {
-      batch.answer(await this.next.run(call), call.server, this.current);
+      const reply = this.next.run(call);
+      if (call.main === 'across') this.lastAcross.set(call.server, reply);
+      batch.answer(await reply, call.server, this.current);
     } catch (error) {
       refundLost(call, this.adjuster);
       const { cluster } = this.current;
