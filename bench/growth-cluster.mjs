@@ -1,4 +1,4 @@
-// Measures the cost of a decision by the number of nodes of a Redis Cluster. With one node, decisions for different subjects do not share a call, see docs/adr/0114-one-call-a-server.md.
+// Measures the cost of a decision by the number of nodes of a Redis Cluster. Decisions of a turn share a call to each node, see docs/adr/0114-one-call-a-server.md.
 //
 //   node bench/growth-cluster.mjs [--quick] [--json]
 import { startMeasuredCluster } from './cluster.mjs';

@@ -22,7 +22,7 @@ function simulate(nodes, connections) {
   };
   const servers = Array.from({ length: nodes }, () => new Shard(NETWORK));
   const shards = Array.from({ length: connections }, (_, index) => servers[index % nodes]);
-  const process = new Process({ network: NETWORK, shards, separates: nodes === 1, keeps: 0, random, decided });
+  const process = new Process({ network: NETWORK, shards, keeps: 0, random, decided });
   process.inbox.push(...Array.from({ length: LANES }, () => request(0)));
   for (let now = 0; now < MEASURED; now += NETWORK) {
     for (const loop of [process, ...servers]) loop.runUntil(now + NETWORK);

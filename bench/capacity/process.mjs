@@ -19,14 +19,13 @@ export class Process extends Loop {
   pending = new Map();
 
   /**
-   * @param separates whether it writes one call for each slot instead, as to a Cluster of one server
    * @param keeps number of requests for which a reply about a `kept` subject suffices; 0 without prefetch and deny cache
    * @param decided called with requests, the instant of their decision, and whether the fallback decided
    */
-  constructor({ network, shards, separates = false, keeps, random, decided }) {
+  constructor({ network, shards, keeps, random, decided }) {
     super(COST.wake, network);
     this.links = shards.map((shard) => new Link(this, shard));
-    Object.assign(this, { separates, keeps, random, decided });
+    Object.assign(this, { keeps, random, decided });
   }
 
   turn(messages, start) {
@@ -69,15 +68,14 @@ export class Process extends Loop {
 
   /** Adds a request to the pending call of its subject, which decides it too, or to the call of its server in this turn. */
   addToCall(link, request, { calls }) {
-    const { slot, subject } = request;
-    const group = this.separates ? slot : link;
+    const { subject } = request;
     const pending = this.pending.get(subject);
-    const known = pending ?? calls.get(group);
+    const known = pending ?? calls.get(link);
     if (!pending && known) known.keys += 1;
     if (known) return known.requests.push(request);
     const call = { requests: [request], keys: 1 };
     if (this.keeps > 0 && subject !== undefined) this.pending.set((call.subject = subject), call);
-    calls.set(group, call);
+    calls.set(link, call);
     link.waiting.push(call);
   }
 

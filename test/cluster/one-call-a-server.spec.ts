@@ -8,8 +8,10 @@ import { ClusterServers } from '../../lib/stores/redis/link/topology.js';
 import { everyRule } from '../contract/every-rule.js';
 import { askServer } from '../support/redis/ask-server.js';
 import { startCluster, type RedisCluster } from '../support/redis/cluster.js';
+import { formCluster } from '../support/redis/cluster-formation.js';
 import { hasFunctions, luaCalls } from '../support/redis/lua-calls.js';
 import { recordCommands } from '../support/redis/record-commands.js';
+import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
 import { VirtualTime } from '../support/virtual-store.js';
@@ -17,6 +19,12 @@ import { VirtualTime } from '../support/virtual-store.js';
 const many: Rule = { name: 'many', window: '1h', limit: 1000, algorithm: 'gcra' };
 const SUBJECTS = Array.from({ length: 60 }, (_, nth) => `user-${nth}`);
 const EVERY_RULE = everyRule({ limit: 5, windowMs: 10_000 });
+
+interface Opened {
+  keyPrefix?: string;
+  clock?: () => number;
+  nodes?: readonly RedisServer[];
+}
 
 /** See docs/adr/0114-one-call-a-server.md. */
 const describeWithFunctions = hasFunctions ? describe : describe.skip;
@@ -37,8 +45,11 @@ describeWithFunctions('decisions for many subjects in one turn on a Redis Cluste
   afterAll(() => cluster.close());
 
   /** Opens a limiter whose calls the servers have answered before. */
-  async function open({ keyPrefix = '', clock }: { keyPrefix?: string; clock?: () => number } = {}) {
-    const client = new Cluster(cluster.startNodes, { keyPrefix });
+  async function open({ keyPrefix = '', clock, nodes = cluster.nodes }: Opened = {}) {
+    const client = new Cluster(
+      nodes.map(({ host, port }) => ({ host, port })),
+      { keyPrefix },
+    );
     toClose.push(() => client.disconnect());
     const store = await RedisStore.open({ redis: client, timeout: 10_000, ...(clock && { clock }) });
     toClose.push(() => store.close());
@@ -199,6 +210,18 @@ describeWithFunctions('decisions for many subjects in one turn on a Redis Cluste
     while (left > 900) expect(await remainingAfter(limiter)).toEqual(new Set([`redis ${(left -= 1)}`]));
     expect(await callsDuring(() => remainingAfter(limiter))).toEqual([1, 1, 1]);
     expect(reported).toEqual([]);
+  });
+
+  it('are a call for up to 32 keys on a Cluster of one server', async () => {
+    const server = await startRedisServer({
+      config: ['cluster-enabled yes', 'cluster-announce-ip 127.0.0.1'],
+    });
+    toClose.push(() => server.stop());
+    await formCluster([server], []);
+    const { limiter } = await open({ nodes: [server] });
+    const commands = await recordCommands(server.url, () => remainingAfter(limiter));
+    expect(luaCalls(commands)).toHaveLength(2);
+    expect(await remainingAfter(limiter)).toEqual(new Set(['redis 998']));
   });
 
   it('follow a planned failover, in which the server becomes a replica and keeps its connections', async () => {

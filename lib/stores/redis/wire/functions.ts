@@ -48,8 +48,8 @@ export class Functions implements Caller {
   private client!: StoreClient;
   private readonly forms = new Map<string, FunctionSupport>();
   private readonly listeners: ((form: FunctionSupport) => void)[] = [];
-  /** The servers of a Cluster that reject keys of other servers. */
-  private readonly rejecting = new Set<string>();
+  /** The servers of a Cluster that have decided calls for several slots. */
+  private readonly tested = new Set<string>();
   private loading: Promise<ReadonlyMap<string, Error | undefined>> | undefined;
 
   /** @param library if absent, all calls run as scripts */
@@ -77,7 +77,7 @@ export class Functions implements Caller {
     this.client = client;
     const forget = (): void => {
       this.forms.clear();
-      this.rejecting.clear();
+      this.tested.clear();
     };
     forget();
     // A server may support functions, or no longer do so, after it was disconnected.
@@ -89,18 +89,23 @@ export class Functions implements Caller {
     return call.main === 'across' ? this.sendAcross(call, name) : send(this.client, 'fcall', call, name);
   }
 
-  /** Sends a call for several slots. The first to a server tests whether the server rejects keys of others. */
+  /** Sends a call for several slots. The first to a server contains a test, see across.lua. */
   private async sendAcross({ server, keys, argv }: Call, name: string): Promise<unknown> {
     const { cluster, keyPrefix } = this.current;
     const node = cluster?.nodeOf(server);
-    const other = this.rejecting.has(server) ? '' : cluster?.keyOnAnother(server, keys[0]!);
-    if (!node || other === undefined) throw refusedAcross();
+    if (!node) throw refusedAcross();
     const prefixed = keyPrefix ? keys.map((key) => keyPrefix + key) : keys;
+    const test = this.tested.has(server) ? '' : this.testOf(server, keys[0]!);
     const { fcallBuffer } = node as unknown as Commands;
-    const tested = other && keyPrefix + other;
-    const reply = await fcallBuffer!.call(node, name, 0, tested, keys.length, ...prefixed, ...argv);
-    this.rejecting.add(server);
+    const reply = await fcallBuffer!.call(node, name, 0, test, keys.length, ...prefixed, ...argv);
+    this.tested.add(server);
     return reply;
+  }
+
+  private testOf(server: string, key: string): string {
+    const { cluster, keyPrefix } = this.current;
+    const other = cluster?.keyOnAnother(server, key);
+    return other === undefined ? 'all' : keyPrefix + other;
   }
 
   private ran(reply: unknown, { server }: Call): unknown {
