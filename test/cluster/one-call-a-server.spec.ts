@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import calculateSlot from 'cluster-key-slot';
-import { Cluster } from 'ioredis';
+import { Cluster, Redis } from 'ioredis';
 import { MemoryStore, type BreakerEvent, type Rule, type StoreErrorEvent } from '../../lib/index.js';
 import { RateLimiter } from '../../lib/limiter.js';
 import { RedisStore } from '../../lib/redis.js';
@@ -15,6 +15,7 @@ import { startRedisServer, type RedisServer } from '../support/redis/redis-serve
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
 import { VirtualTime } from '../support/virtual-store.js';
+import { hitsOn } from './places.js';
 
 const many: Rule = { name: 'many', window: '1h', limit: 1000, algorithm: 'gcra' };
 const SUBJECTS = Array.from({ length: 60 }, (_, nth) => `user-${nth}`);
@@ -222,6 +223,35 @@ describeWithFunctions('decisions for many subjects in one turn on a Redis Cluste
     const commands = await recordCommands(server.url, () => remainingAfter(limiter));
     expect(luaCalls(commands)).toHaveLength(2);
     expect(await remainingAfter(limiter)).toEqual(new Set(['redis 998']));
+  });
+
+  it('are decided also over a client that knows nothing of the Cluster, if its server is the only one', async () => {
+    const server = await startRedisServer({
+      config: ['cluster-enabled yes', 'cluster-announce-ip 127.0.0.1'],
+    });
+    toClose.push(() => server.stop());
+    await formCluster([server], []);
+    const client = new Redis(server.url);
+    toClose.push(() => client.disconnect());
+    const store = await RedisStore.open({ redis: client, timeout: 10_000 });
+    toClose.push(() => store.close());
+    const limiter = new RateLimiter({
+      store,
+      prefix: uniquePrefix(),
+      onStoreError: 'deny',
+      denyCache: false,
+    });
+    const bySeveral = () =>
+      limiter.engine.decide(
+        hitsOn(
+          limiter,
+          SUBJECTS.slice(0, 3).map((each) => [many, each]),
+        ),
+      );
+    expect(await remainingAfter(limiter)).toEqual(new Set(['redis 999']));
+    expect((await bySeveral()).decisions.map(({ remaining }) => remaining)).toEqual([998, 998, 998]);
+    const commands = await recordCommands(server.url, () => remainingAfter(limiter));
+    expect(luaCalls(commands)).toHaveLength(2);
   });
 
   it('follow a planned failover, in which the server becomes a replica and keeps its connections', async () => {

@@ -38,7 +38,11 @@ describe('the connection for a call for several slots', () => {
       status,
       options: { host: 'redis', port: nth },
     }));
-    const servers = new ClusterServers({ nodes: () => nodes, options: {} } as unknown as StoreClient);
+    const servers = new ClusterServers({
+      isCluster: true,
+      nodes: () => nodes,
+      options: {},
+    } as unknown as StoreClient);
     expect(servers.nodeOf('redis:0')).toBeUndefined();
     expect(servers.nodeOf('redis:1')).toBe(nodes[1]);
     expect(servers.nodeOf('redis:2')).toBeUndefined();

@@ -29,7 +29,7 @@ const MOST_TRIALS = 1000;
  */
 export class CurrentClient {
   client: StoreClient;
-  /** The servers, if the client is one of a Redis Cluster. */
+  /** The servers, if the client is one of a Redis Cluster, or the server is its only one. */
   cluster: ClusterServers | undefined;
   connection: ConnectionState;
   /** The option `keyPrefix` of the user's client. */
@@ -85,7 +85,7 @@ export class CurrentClient {
   /** Closes the connection to a server; a new one is opened. */
   hangUp(server: string): void {
     for (const node of this.client.nodes?.('master') ?? [this.client]) {
-      if (!this.cluster || serverOf(node) === server) node.disconnect(true);
+      if (!this.client.isCluster || serverOf(node) === server) node.disconnect(true);
     }
   }
 
@@ -141,8 +141,9 @@ export class CurrentClient {
     try {
       if (role !== 'node') throw role;
       if (this.isOurs) return this.replace(await this.connected(clusterOf(this.client)));
-      if (await this.answers(servesAllSlots, true)) return false;
-      throw oneOfSeveral(this.client);
+      if (!(await this.answers(servesAllSlots, true))) throw oneOfSeveral(this.client);
+      this.cluster ??= new ClusterServers(this.client);
+      return false;
     } catch (error) {
       if (error instanceof StoreFault && error.kind === 'topology') this.problem = error;
       throw error;

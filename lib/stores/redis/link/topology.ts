@@ -81,7 +81,7 @@ const SEPARATE_FOR = 5000;
 /** Number of keys to try for one of another server. */
 const MOST_TRIALS = 100;
 
-/** The servers of a Redis Cluster. */
+/** The servers of a Redis Cluster, or the only one of a client that is none of a Cluster. */
 export class ClusterServers {
   /** Number of further requests whose calls have keys of one slot. */
   private separate = 0;
@@ -97,7 +97,7 @@ export class ClusterServers {
 
   /** Current number of masters, including those without a connection. */
   get count(): number {
-    return new Set(this.client.slots?.map(([master]) => master)).size;
+    return this.client.isCluster ? new Set(this.client.slots?.map(([master]) => master)).size : 1;
   }
 
   /** Returns the address of the server of a key; `''` if it is unknown. */
@@ -107,7 +107,8 @@ export class ClusterServers {
 
   /** Returns what the keys of a call have in common: the server, or only the slot. See docs/adr/0114-one-call-a-server.md. */
   groupOf(slot: number): string | number {
-    if (this.separate === 0) return this.client.slots?.[slot]?.[0] ?? slot;
+    const { isCluster, slots } = this.client;
+    if (this.separate === 0) return isCluster ? (slots?.[slot]?.[0] ?? slot) : '';
     this.separate -= 1;
     return slot;
   }
@@ -119,8 +120,9 @@ export class ClusterServers {
 
   /** Returns the connection to a server; `undefined` if there is none, since ioredis would queue the call. */
   nodeOf(server: string): StoreClient | undefined {
-    const nodes = this.client.nodes?.('master') ?? [];
-    return nodes.find((node) => node.status === 'ready' && serverOf(node) === server);
+    const nodes = this.client.nodes?.('master') ?? [this.client];
+    const isOf = (node: StoreClient): boolean => !this.client.isCluster || serverOf(node) === server;
+    return nodes.find((node) => node.status === 'ready' && isOf(node));
   }
 
   /** Returns a key on another server that has the prefix of the given one; `undefined` if none is found. */
