@@ -7,7 +7,7 @@ import type { ConcurrencyRule, Rule } from '../../lib/index.js';
 import { RateLimiter } from '../../lib/limiter.js';
 import { RedisStore } from '../../lib/redis.js';
 import { notRunSince } from '../support/not-run.js';
-import { askInfo } from '../support/redis/ask-server.js';
+import { askInfo, askServer } from '../support/redis/ask-server.js';
 import { LUA_COMMAND } from '../support/redis/lua-calls.js';
 import { startRedisServer, type RedisServer } from '../support/redis/redis-server.mjs';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
@@ -98,6 +98,25 @@ describe('a process that holds very much', () => {
       expect((await askInfo(server, 'INFO', 'keyspace')).get('db0')).toMatch(/^keys=1,/);
     },
     PATIENCE_MS,
+  );
+
+  it.each(['the first', 'the last'])(
+    'refunds of a log, %s before others, are all made after an outage',
+    async (which) => {
+      const rule: Rule = { algorithm: 'sliding-window-log', limit: 1000, window: '1h' };
+      const reservations = [];
+      for (let nth = 0; nth < 150; nth += 1) reservations.push(await limiter.reserve(rule, 'ann'));
+      await askServer(server, 'CONFIG', 'SET', 'min-replicas-to-write', '1');
+      const inOrder = which === 'the first' ? reservations : reservations.toReversed();
+      const cancelled = await Promise.all(inOrder.map((each) => each.cancel()));
+      expect(cancelled.filter(Boolean)).toEqual([]);
+      await askServer(server, 'CONFIG', 'SET', 'min-replicas-to-write', '0');
+      const isWhole = async () => {
+        const { source, remaining } = await limiter.peek(rule, 'ann', { cost: 0 });
+        return source === 'redis' && remaining === 1000;
+      };
+      await until(isWhole, 'all refunds', 60_000);
+    },
   );
 
   it(

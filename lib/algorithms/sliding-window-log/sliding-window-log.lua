@@ -103,7 +103,9 @@ local function drop_after(key, now, total, window)
   return { last = last }, math.max(0, entry(key, last) + window - now)
 end
 
--- Subtracts the cost from the request and from all later totals, unless there are too many of them.
+-- Subtracts the cost from the request and from all later totals, unless there are too many of them, or too many for this
+-- call.
+-- Returns: state, expires_after; nil if there is nothing to refund, or nil and 'later'
 local function refund(key, now, cost, receipt, only_last, _, window)
   if only_last or receipt <= now then return nil end
   local last_instant, last_total = last_entry(key, window)
@@ -114,7 +116,7 @@ local function refund(key, now, cost, receipt, only_last, _, window)
   local _, before = entry(key, index - 1)
   if last_total - cost <= before then return drop_after(key, now, before, window) end
   local count = redis.call('LLEN', key) - index
-  if count > rewritable then return nil end
+  if count > rewritable then return nil, count <= MOST_REWRITTEN and 'later' or nil end
   rewritable = rewritable - count
 
   local rewritten = {}

@@ -35,15 +35,15 @@ local has_moved = false
 -- The states by position in KEYS; the positions of those to write, and their expiries.
 local states, unsaved, expiries = nil, {}, {}
 
--- Maximum number of list entries that refunds may still rewrite in this call.
-local rewritable
+-- Maximum number of list entries that the refunds of a call rewrite, and how many are left in this call.
+local MOST_REWRITTEN, rewritable = 1000, 0
 
 -- Whether the server is out of memory, but runs the function all the same. See docs/adr/0047-one-lua-library.md.
 local is_full = false
 
 local function begin(call_keys, call_argv)
   keys, argv = call_keys, call_argv
-  states, rewritable = nil, 1000
+  states, rewritable = nil, MOST_REWRITTEN
   for index = #unsaved, 1, -1 do
     expiries[unsaved[index]], unsaved[index] = nil, nil
   end

@@ -63,7 +63,10 @@ export class Adjuster {
       const index = reply[at]! - 1;
       reportBits(adjustments[index]!.alerts!, reply[at + 1]!, reply[index]! - 1);
     }
+    const others = adjustments.filter((_, index) => reply[index]! < 0); // They would have made the call too long.
+    const adjusted = others.length > 0 ? (await this.adjustPart(others, timeout)).values() : undefined;
     return adjustments.map(({ left }, index) => {
+      if (reply[index]! < 0) return adjusted!.next().value === true;
       if (reply[index]! > 0) left?.(reply[index]! - 1);
       return reply[index]! > 0;
     });
@@ -201,12 +204,15 @@ export class RefundRetries {
     }
   }
 
-  /** Returns the adjustments that have not expired, in parts of one call each. */
+  /**
+   * Returns the adjustments that have not expired, in parts of one call each. The last ones are the first, since a refund
+   * of a log rewrites the entries of later requests.
+   */
   private takeAll(): readonly (readonly Adjustment[])[] {
     const now = toMicroseconds(this.clock());
     const all = this.waiting.flatMap((adjustment) => this.dueAt(now, adjustment));
     this.waiting = [];
-    return this.adjuster.partsOf(all);
+    return this.adjuster.partsOf(all.reverse());
   }
 
   /** Returns the adjustment to send: by its receipt if the name has expired, unless it may have been executed. */
