@@ -87,9 +87,16 @@ export class LiveState {
 
     const isSame = textOf(layer) === textOf(known.layer);
     const isTaken = (entry: HeldRule): boolean => !rejected.has(entry);
-    const misfits = (exceptions: readonly HeldRule[]) =>
-      exceptions.length > 0 ? this.table.misfits(rule, { layer, exceptions }) : NO_MISFITS;
-    reject(misfits(stored.exceptions.filter((each) => isTaken(each) && !(isSame && isInForce(each)))));
+    const stands = (entry: HeldRule): boolean => isSame && isInForce(entry);
+    const misfits = (exceptions: readonly HeldRule[], standing: readonly HeldRule[] = []) =>
+      exceptions.length > 0 ? this.table.misfits(rule, { layer, exceptions, standing }) : NO_MISFITS;
+    const taken = stored.exceptions.filter(isTaken);
+    reject(
+      misfits(
+        taken.filter((each) => !stands(each)),
+        taken.filter(stands),
+      ),
+    );
     const former = stored.exceptions.flatMap((each) => (isTaken(each) ? [] : (lastOf(each) ?? [])));
     const staying = former.filter(({ until }) => until > now);
     const unfit = isSame ? NO_MISFITS : misfits(staying);

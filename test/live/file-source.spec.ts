@@ -62,6 +62,16 @@ describe('live rules in a file', () => {
       '{ "login": { "exceptions": { "203.0.113.7": { "burst": 5 } } } }',
       7,
     ],
+    [
+      'another form of a subject that has an exception',
+      '{ "login": { "exceptions": { "203.0.113.7": { "limit": 7 }, "::ffff:203.0.113.7": "allow" } } }',
+      7,
+    ],
+    [
+      'two forms of one subject',
+      '{ "login": { "exceptions": { "203.0.113.7": { "limit": 8 }, "::ffff:203.0.113.7": "allow" } } }',
+      8,
+    ],
   ])('that do not fit the rules are reported and not applied: %s', async (_what, text, limit) => {
     const path = written('limits.json', '{ "login": { "exceptions": { "203.0.113.7": { "limit": 7 } } } }');
     const app = await startLiveApp(new FileRuleSource(path));

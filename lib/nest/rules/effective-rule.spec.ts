@@ -87,7 +87,9 @@ describe('the exceptions of a rule with many routes', () => {
     const { open } = table();
     const checked = new Set<string>();
     const check = (rule: RuleFields, path: string) =>
-      open(rule, path).changedBy(NO_EXCEPTIONS).checkExceptions(HELD, checked, fail);
+      open(rule, path)
+        .changedBy(NO_EXCEPTIONS)
+        .checkExceptions({ layer: undefined, exceptions: HELD }, checked, fail);
     for (let nth = 0; nth < 100; nth += 1) check(RULE, `GET /${nth}`);
     expect(checked.size).toBe(2); // the rule, and the rule with the exception
     check({ ...RULE, limit: 6 }, 'GET /6'); // With the exception, it is the same.
@@ -111,7 +113,7 @@ describe('the exceptions of a rule with many routes', () => {
     for (const algorithm of ['gcra', 'sliding-window-log'])
       open({ ...RULE, algorithm }, `GET /${algorithm}`)
         .changedBy(NO_EXCEPTIONS)
-        .checkExceptions(exceptions, checked, (each, problems) => {
+        .checkExceptions({ layer: undefined, exceptions }, checked, (each, problems) => {
           if (problems.length > 0) rejected.push(each);
         });
     expect(rejected).toEqual([exceptions[1]]);

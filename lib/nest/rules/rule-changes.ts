@@ -21,6 +21,8 @@ export interface RuleChanges {
   /** The change for all subjects. */
   readonly layer: HeldRule | undefined;
   readonly exceptions: readonly HeldRule[];
+  /** Exceptions that stay in force; absent if they need not be known. */
+  readonly standing?: readonly HeldRule[];
 }
 
 /** The exceptions of a rule by subject, see `exceptionKey`. */

@@ -221,7 +221,7 @@ export class RuleTable {
 
   /** Returns the changes of a rule that do not fit it, with their problems. */
   misfits(rule: string, changes: RuleChanges): ReadonlyMap<HeldRule, ReadonlySet<string>> {
-    const { layer, exceptions } = changes;
+    const { layer } = changes;
     const found = new Map<HeldRule, Set<string>>();
     const reject = (change: HeldRule, problems: readonly string[]): void => {
       for (const each of problems) entryOf(found, change, () => new Set<string>()).add(each);
@@ -235,7 +235,7 @@ export class RuleTable {
     const checked = new Set<string>();
     for (const each of rules) {
       const check = (): void =>
-        each.changedBy({ layer, exceptions: [] }).checkExceptions(exceptions, checked, reject);
+        each.changedBy({ layer, exceptions: [] }).checkExceptions(changes, checked, reject);
       const problems = problemsOf(check);
       if (layer) reject(layer, problems);
     }

@@ -1,5 +1,6 @@
 import type { Duration } from '../../contracts/duration.js';
-import { problemsOf, rejectAny } from '../../contracts/rate-limit-config.error.js';
+import { entryOf } from '../../contracts/entry-of.js';
+import { problemsOf, rejectAny, rejectConfig } from '../../contracts/rate-limit-config.error.js';
 import type { CompiledRule, Resolved } from '../../rules/compiled-rule.js';
 import type { KeyedRule } from '../../rules/keyed-rule.js';
 import { subjectFromSource, type Subject } from '../../rules/subject.js';
@@ -15,6 +16,7 @@ import {
   resolvedFields,
   textOfFields,
   type HeldRule,
+  type RuleChanges,
 } from './rule-changes.js';
 
 export { changedFields } from './rule-changes.js';
@@ -58,7 +60,7 @@ export class VariedRule extends EffectiveRule {
   }
 
   checkExceptions(
-    exceptions: readonly HeldRule[],
+    { exceptions, standing = [] }: RuleChanges,
     checked: Set<string>,
     reject: (exception: HeldRule, problems: readonly string[]) => void,
   ): void {
@@ -67,10 +69,15 @@ export class VariedRule extends EffectiveRule {
     if (checked.has(rule)) return;
     checked.add(rule);
     const subjectOf = programSubject(by, this.fields.ipv6Prefix ?? 64, livePath(this.fields));
+    const keyOf = ({ subject }: HeldRule): string => exceptionKey(subjectOf(subjectFromSource(subject!)));
+    const bySubject = new Map(standing.map((each) => [keyOf(each), each]));
     for (const each of exceptions) {
       const check = (): void => {
-        subjectOf(subjectFromSource(each.subject!));
+        const key = keyOf(each);
         if (each.fields !== 'allow') for (const plan of this.plans) this.checkException(each, plan, checked);
+        const other = entryOf(bySubject, key, () => each);
+        if (other !== each)
+          rejectConfig(`${this.pathOf(each)}: the same subject as ${JSON.stringify(other.subject)}`);
       };
       reject(each, problemsOf(check));
     }
@@ -107,7 +114,7 @@ export class VariedRule extends EffectiveRule {
     return this.variant(key, { plan, exception: fields }, this.pathOf(exception, plan), exception);
   }
 
-  private pathOf({ subject }: HeldRule, plan: string | undefined): string {
+  private pathOf({ subject }: HeldRule, plan?: string): string {
     const ofPlan = plan === undefined ? '' : ` with plan "${plan}"`;
     return `${livePath(this.fields)} for subject ${JSON.stringify(subject)}${ofPlan}`;
   }
