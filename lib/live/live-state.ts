@@ -99,8 +99,9 @@ export class LiveState {
     );
     const former = stored.exceptions.flatMap((each) => (isTaken(each) ? [] : (lastOf(each) ?? [])));
     const staying = former.filter(({ until }) => until > now);
-    const unfit = isSame ? NO_MISFITS : misfits(staying);
-    const exceptions = [...stored.exceptions.filter(isTaken), ...staying.filter((each) => !unfit.has(each))];
+    const kept = stored.exceptions.filter(isTaken);
+    const unfit = misfits(staying, kept);
+    const exceptions = [...kept, ...staying.filter((each) => !unfit.has(each))];
     const changes = { layer, exceptions };
     const isUnchanged = (entry: HeldRule): boolean => isInForce(entry) && endsAlike(entry, lastOf(entry)!);
     const isKnown = entriesOf(changes).length === last.size && entriesOf(changes).every(isUnchanged);

@@ -72,6 +72,16 @@ describe('live rules in a file', () => {
       '{ "login": { "exceptions": { "203.0.113.7": { "limit": 8 }, "::ffff:203.0.113.7": "allow" } } }',
       8,
     ],
+    [
+      'another form first, instead of one in force',
+      '{ "login": { "exceptions": { "::ffff:203.0.113.7": { "limit": 6 }, "203.0.113.7": { "limit": 8 } } } }',
+      6,
+    ],
+    [
+      'another form, and a field of another algorithm',
+      '{ "login": { "exceptions": { "203.0.113.7": { "burst": 5 }, "::ffff:203.0.113.7": { "limit": 6 } } } }',
+      6,
+    ],
   ])('that do not fit the rules are reported and not applied: %s', async (_what, text, limit) => {
     const path = written('limits.json', '{ "login": { "exceptions": { "203.0.113.7": { "limit": 7 } } } }');
     const app = await startLiveApp(new FileRuleSource(path));

@@ -7,8 +7,8 @@
 --       5: reset one subject of an algorithm that keeps all subjects in one state),
 --       rule (index), cost (permits), receipt (microseconds, or the name of the lease; for kind 3: 0; for kind 4: how
 --       long to store the name, in microseconds), and for kinds 0 and 1 the instant of the charge (microseconds)
--- Returns  for each adjustment 0 if there was nothing to adjust, -1 if it would take too long in this call and must be repeated
---          in another one, otherwise 1, or for kind 4: 1 and the permits that are left;
+-- Returns  for each adjustment 0 if there was nothing to adjust, -1 if it would rewrite too many entries in this call and must
+--          be repeated in another one, otherwise 1, or for kind 4: 1 and the permits that are left;
 --          then for each adjustment that has crossed thresholds: its index from 1, the thresholds (bits)
 --
 -- @needs protocol, announce, alerts
@@ -16,16 +16,14 @@
 -- Permits left after the last charge, and how long until the full limit is available (microseconds).
 local left, full_after
 
--- Returns: the receipt at a position in KEYS, and the instant of its charge; nil if there is none.
-local function read_receipt(position)
-  local ends_at, charged_at = string.match(get(position) or '', '^(%d+) (%d+)$')
-  return tonumber(ends_at), tonumber(charged_at)
-end
-
--- Deletes what is at a position in KEYS.
-local function drop(position)
+-- Returns: the receipt at a position in KEYS, which is deleted, and the instant of its charge; nil if there is none.
+local function take_receipt(position)
+  local receipt = get(position)
+  if not receipt then return nil end
   redis.call('UNLINK', keys[position])
   states[position] = false
+  local ends_at, charged_at = string.match(receipt, '^(%d+) (%d+)$')
+  return tonumber(ends_at), tonumber(charged_at)
 end
 
 -- Returns: whether a charge that was made at an instant can no longer be refunded, since it was made before the clock was
@@ -87,12 +85,15 @@ local function adjust(...)
     local key, is_refund = rule.save and keys[position] or position, kind < 2 or kind == 3
     if is_refund and not rule.leases then reset_position = next_position() end
     if kind == 3 or kind == 4 then name = next_position() end
-    if kind == 3 then receipt, charged_at = read_receipt(name) end
+    if kind == 3 then receipt, charged_at = take_receipt(name) end
     if kind == 2 then
       state, expires_after = adjusted(rule.renew, key, now, receipt, unpack(rule.parameters))
     elseif kind == 5 then
       state, expires_after, is_invalid = adjusted(rule.clear, key, now, unpack(rule.parameters))
-      if is_invalid then drop(position) end
+      if is_invalid then
+        redis.call('UNLINK', keys[position])
+        states[position] = false
+      end
     elseif kind == 4 then
       state, expires_after = adjusted(charge_once, rule, key, cost, name, receipt)
     elseif receipt and not (reset_position and is_cleared(reset_position, charged_at)) then
@@ -104,9 +105,7 @@ local function adjust(...)
       if reset_position then announce_refund(keys[position]) end
       if kind == 5 then announce(keys[position]) end
     end
-    local is_late, is_taken = not state and expires_after == 'later', kind == 3 and receipt
-    if is_taken and not is_late then drop(name) end
-    reply[index] = is_late and -1 or (state or is_taken or is_invalid) and 1 or 0
+    reply[index] = (state or kind == 3 and receipt or is_invalid) and 1 or expires_after == 'later' and -1 or 0
     if kind == 4 and state then
       reply[index] = 1 + left
       local bits = rule.alerts and crossed_by(keys[position], rule.alerts, left, cost, full_after) or 0

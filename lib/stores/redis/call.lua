@@ -1,4 +1,5 @@
--- The common start of every function. Provides the keys, the arguments and the time of a call, and the states that are strings, as this call sees them: read all at once when the first is needed, and written once at the end, however many
+-- The common start of every function. Provides the keys, the arguments and the time of a call, and the states that are
+-- strings, as this call sees them: read all at once when the first is needed, and written once at the end, however many
 -- requests of the call have changed them.
 --
 -- KEYS  those of the call

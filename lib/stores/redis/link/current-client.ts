@@ -29,7 +29,7 @@ const MOST_TRIALS = 1000;
  */
 export class CurrentClient {
   client: StoreClient;
-  /** The servers, if the client is one of a Redis Cluster, or the server is its only one. */
+  /** The servers of a Redis Cluster; absent if the server is not in cluster mode. */
   cluster: ClusterServers | undefined;
   connection: ConnectionState;
   /** The option `keyPrefix` of the user's client. */
@@ -117,7 +117,7 @@ export class CurrentClient {
   faultOf(server: string, error: unknown): StoreFault {
     const { client, connection } = this;
     const fault = faultOf(error, server || addressOf(client), { clientState: connection, of: server });
-    if (fault.code === 'MOVED') this.isNode = true;
+    if (fault.code === 'MOVED' || fault.code === 'CROSSSLOT') this.isNode = true;
     if (NOT_MASTER.includes(fault.code)) connection.leaveReplica(fault);
     return fault;
   }

@@ -81,7 +81,7 @@ const SEPARATE_FOR = 5000;
 /** Number of keys to try for one of another server. */
 const MOST_TRIALS = 100;
 
-/** The servers of a Redis Cluster, or the only one of a client that is none of a Cluster. */
+/** The servers of a Redis Cluster; also the only one, to which a client of a single server is connected. */
 export class ClusterServers {
   /** Number of further requests whose calls have keys of one slot. */
   private separate = 0;

@@ -63,13 +63,11 @@ export class Adjuster {
       const index = reply[at]! - 1;
       reportBits(adjustments[index]!.alerts!, reply[at + 1]!, reply[index]! - 1);
     }
+    for (const [index, { left }] of adjustments.entries()) if (reply[index]! > 0) left?.(reply[index]! - 1);
     const others = adjustments.filter((_, index) => reply[index]! < 0); // They would have made the call too long.
-    const adjusted = others.length > 0 ? (await this.adjustPart(others, timeout)).values() : undefined;
-    return adjustments.map(({ left }, index) => {
-      if (reply[index]! < 0) return adjusted!.next().value === true;
-      if (reply[index]! > 0) left?.(reply[index]! - 1);
-      return reply[index]! > 0;
-    });
+    const later = others.length > 0 ? await this.adjustPart(others, timeout).catch(() => []) : []; // Failed ones are retried.
+    const made = new Set(others.filter((_, index) => later[index]));
+    return adjustments.map((adjustment, index) => reply[index]! > 0 || made.has(adjustment));
   }
 
   /** Retries named adjustments at once, and others only when the server has reported that they were not made. */
@@ -90,6 +88,11 @@ export class Adjuster {
 /** Whether an adjustment can be repeated: a named one is applied once. */
 function isNamed({ receipt, once }: Adjustment): boolean {
   return once !== undefined || typeof receipt === 'string';
+}
+
+/** The end of a charge, in microseconds since the epoch; 0 if the receipt is a name. */
+function chargeEnd({ receipt }: Adjustment): number {
+  return typeof receipt === 'number' ? receipt : 0;
 }
 
 const MOST = 10_000;
@@ -205,14 +208,14 @@ export class RefundRetries {
   }
 
   /**
-   * Returns the adjustments that have not expired, in parts of one call each. The last ones are the first, since a refund
-   * of a log rewrites the entries of later requests.
+   * Returns the adjustments that have not expired, in parts of one call each. Those of the last charges are the first: a
+   * refund of a log rewrites the entries of later requests, and some are not made if others follow.
    */
   private takeAll(): readonly (readonly Adjustment[])[] {
     const now = toMicroseconds(this.clock());
     const all = this.waiting.flatMap((adjustment) => this.dueAt(now, adjustment));
     this.waiting = [];
-    return this.adjuster.partsOf(all.reverse());
+    return this.adjuster.partsOf(all.sort((one, other) => chargeEnd(other) - chargeEnd(one)));
   }
 
   /** Returns the adjustment to send: by its receipt if the name has expired, unless it may have been executed. */
