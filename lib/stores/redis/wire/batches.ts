@@ -33,6 +33,7 @@ class WaitingRequest implements Request {
   }
 }
 
+/** Instead of the slot of a batch whose keys are in several. */
 const SEVERAL = -1;
 
 /** The requests of one turn of the event loop, sent as one call. */
@@ -41,7 +42,7 @@ class Batch {
   keys = 0;
   // No array literal, see docs/adr/0111-no-literals-for-what-waits.md.
   private readonly requests = new Array<WaitingRequest>();
-  /** The slot of its keys; -1 if they are in several. */
+  /** The slot of its keys, or `SEVERAL`. */
   private slot: number | undefined;
 
   /** @param timeout in milliseconds; by default that of the store */
@@ -133,7 +134,7 @@ export class Batches implements Caller {
   async run(call: Call): Promise<unknown> {
     this.flush();
     const last = this.lastAcross.get(this.current.serverOf(call.keys[0]!));
-    if (last) await last.catch(() => undefined); // Its requests are repeated.
+    if (last) await last.catch(() => undefined); // If it was refused, its requests are now repeated.
     return this.next.run(call);
   }
 

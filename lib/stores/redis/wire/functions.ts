@@ -190,9 +190,9 @@ export class Functions implements Caller {
 type Commands = Readonly<Record<string, ((...args: unknown[]) => Promise<unknown>) | undefined>>;
 
 /** Runs a call as a script on a client. Each script is sent once and called by its hash after that. */
-async function evaluate(client: StoreClient, call: Call): Promise<unknown> {
+function evaluate(client: StoreClient, call: Call): Promise<unknown> {
   const { main, algorithms } = call;
-  if (main === 'across') throw refusedAcross();
+  if (main === 'across') return Promise.reject(refusedAcross());
   const name = nameOf(main, algorithms);
   if (!(name in client)) client.defineCommand(name, { lua: assembleScript(main, algorithms) });
   return send(client, name, call);
