@@ -7,6 +7,7 @@ import { RateLimiter } from '../../lib/limiter.js';
 import { RedisStore } from '../../lib/redis.js';
 import { askServer } from '../support/redis/ask-server.js';
 import { startCluster, type RedisCluster } from '../support/redis/cluster.js';
+import { hasFunctions } from '../support/redis/lua-calls.js';
 import type { RedisServer } from '../support/redis/redis-server.mjs';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
@@ -121,6 +122,21 @@ describe('a node of a cluster that is lost', () => {
     await askServer(node, 'CLUSTER', 'ADDSLOTS', String(slot));
     await until(async () => (await sourceOf(subject)) === 'redis', 'the slot to be served', 20_000);
     await cluster.untilWhole();
+  });
+
+  it('a hanging node does not delay the others, which have lost their Lua', async () => {
+    await open(500);
+    await node.pause();
+    for (let times = 0; times < 2; times += 1) {
+      for (const at of [0, 2]) {
+        if (hasFunctions) await askServer(cluster.nodes[at]!, 'FUNCTION', 'FLUSH');
+        else await askServer(cluster.nodes[at]!, 'SCRIPT', 'FLUSH');
+      }
+      const decisions = await Promise.all([0, 2].map((at) => peek(places[at]!)));
+      expect(decisions.map(({ source }) => source)).toEqual(['redis', 'redis']);
+    }
+    await node.resume();
+    await untilClosed();
   });
 
   it('a call that a hanging node did not answer is not sent a second time', async () => {

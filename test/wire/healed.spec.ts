@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Rule } from '../../lib/index.js';
 import { RateLimiter } from '../../lib/limiter.js';
@@ -91,6 +92,33 @@ describe('an address that leads to another master, while the old one becomes its
     const end = performance.now() + 5000;
     await until(async () => (await source()) === 'fallback' && performance.now() > end, 'five seconds');
     expect(proxy.accepted - before).toBeLessThanOrEqual(6);
+  }, 60_000);
+
+  it('answers calls in flight before its connection is left, so that refunds that it rejects are made later', async () => {
+    const server = await startRedisServer();
+    servers.push(server);
+    proxy = await startProxy(server);
+    store = await RedisStore.open({ redis: proxy.url, timeout: 1000 });
+    limiter = new RateLimiter({ store });
+    await until(async () => (await source()) === 'redis', 'a decision by Redis');
+    const charges = await Promise.all(Array.from({ length: 50 }, () => limiter.consume(rule, 'bob')));
+    const remaining = async () => {
+      const peeked = await limiter.peek(rule, 'bob', { cost: 0 });
+      return peeked.source === 'redis' ? peeked.remaining : undefined;
+    };
+    const before = (await remaining())! + charges.length;
+    await sleep(2100); // A newer connection is not left.
+    proxy.each((connection) => connection.delay(50));
+    await askServer(server, 'REPLICAOF', '127.0.0.1', '1');
+    const refunds: Promise<boolean>[] = [];
+    for (const charge of charges) {
+      refunds.push(limiter.refund(charge));
+      await nextTurn(); // Each is a separate call.
+    }
+    await Promise.all(refunds);
+    proxy.each((connection) => connection.delay(0));
+    await askServer(server, 'REPLICAOF', 'NO', 'ONE');
+    await until(async () => (await remaining()) === before, 'all refunds to be made', 20_000);
   }, 60_000);
 
   it('is connected anew, although the handshake of the new connection takes four seconds', async () => {

@@ -116,7 +116,9 @@ export class TimedCalls implements Caller {
   run(call: Call): Promise<unknown> {
     const { timeout } = call;
     call.isSent = true;
+    const isReached = this.current.cluster?.reaching(call.server);
     const reply = this.next.run(call);
+    if (isReached) reply.catch(() => (call.isSent = isReached()));
     call.reply = reply;
     const deadline = timeout === undefined ? this.deadline : new Deadline(timeout);
     const expectLate = (): void => this.expectLate(reply, call.server);

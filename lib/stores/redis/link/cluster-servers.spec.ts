@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events';
 import { describe, expect, it } from '@jest/globals';
 import calculateSlot from 'cluster-key-slot';
 import type { StoreClient } from './connection.js';
@@ -10,7 +11,8 @@ function openCluster() {
     cork: () => void noted.push(`cork ${name}`),
     uncork: () => void noted.push(`uncork ${name}`),
   });
-  const masters = [{ stream: socket('a') }, { stream: undefined }, { stream: socket('b') }];
+  const streams = [socket('a'), undefined, socket('b')];
+  const masters = streams.map((stream) => ({ stream, on: () => undefined }));
   const client = { nodes: () => masters, options: {} } as unknown as StoreClient;
   return { noted, servers: new ClusterServers(client) };
 }
@@ -32,26 +34,44 @@ describe('several calls to the servers of a cluster', () => {
   });
 });
 
-describe('the connection for a call for several slots', () => {
+describe('the connection to a server', () => {
+  const nodeOf = (port: number, status: string) =>
+    Object.assign(new EventEmitter(), { status, options: { host: 'redis', port } });
+
+  function serversOf(...nodes: ReturnType<typeof nodeOf>[]): ClusterServers {
+    const client = { isCluster: true, nodes: () => nodes, options: {}, on: () => undefined };
+    return new ClusterServers(client as unknown as StoreClient);
+  }
+
   it('is one that is ready, since ioredis would queue the call', () => {
-    const nodes = ['connect', 'ready'].map((status, nth) => ({
-      status,
-      options: { host: 'redis', port: nth },
-    }));
-    const servers = new ClusterServers({
-      isCluster: true,
-      nodes: () => nodes,
-      options: {},
-    } as unknown as StoreClient);
+    const nodes = [nodeOf(0, 'connect'), nodeOf(1, 'ready')];
+    const servers = serversOf(...nodes);
     expect(servers.nodeOf('redis:0')).toBeUndefined();
     expect(servers.nodeOf('redis:1')).toBe(nodes[1]);
     expect(servers.nodeOf('redis:2')).toBeUndefined();
+  });
+
+  it('is needed for a call to reach a server, also if it comes and goes while the call is queued', () => {
+    const [one, other] = [nodeOf(0, 'connecting'), nodeOf(1, 'ready')];
+    const servers = serversOf(one, other);
+    const reached = servers.reaching('redis:0');
+    one.emit('close'); // It could not be established.
+    expect([reached(), servers.reaching('redis:1')()]).toEqual([false, true]);
+    one.emit('ready');
+    expect(reached()).toBe(true);
+    const next = servers.reaching('redis:2');
+    expect(next()).toBe(false);
+    one.emit('close');
+    expect(next()).toBe(true);
+    const last = servers.reaching('redis:2');
+    other.emit('close');
+    expect(last()).toBe(true);
   });
 });
 
 describe('the slot of a key', () => {
   const slotOf = (keyPrefix: string) =>
-    new ClusterServers({ options: { keyPrefix } } as unknown as StoreClient).slotOf;
+    new ClusterServers({ options: { keyPrefix }, on: () => undefined } as unknown as StoreClient).slotOf;
 
   it.each([
     ['rl:{ann}:login', 'ann'],

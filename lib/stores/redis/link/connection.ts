@@ -15,7 +15,7 @@ export type StoreClient = Omit<Redis, 'isCluster' | 'options' | 'stream'> & {
     readonly redisOptions?: RedisOptions;
   };
   /** The connections of a Cluster. */
-  nodes?(role: 'master'): readonly StoreClient[];
+  nodes?(role: 'all' | 'master'): readonly StoreClient[];
   /** For each slot of a Cluster the addresses of its servers, the master first. */
   readonly slots?: readonly (readonly string[])[];
   /** The socket, while there is one. */
@@ -63,10 +63,10 @@ function clearTimer(client: object): void {
   timed.socketTimeoutTimer = undefined;
 }
 
-/** Calls back with a client, or with each node of a Cluster when ioredis discovers it. */
-function forEachNode(client: StoreClient, use: (node: StoreClient) => void): void {
+/** Calls back with a client, or with each node of a Cluster that ioredis has discovered, and will discover. */
+export function forEachNode(client: StoreClient, use: (node: StoreClient) => void): void {
+  for (const node of client.nodes?.('all') ?? [client]) use(node);
   if (client.isCluster) client.on('+node', use);
-  else use(client);
 }
 
 /** Whether an error is the reply of a server that does not have INFO: unlike NOAUTH and LOADING, it stays. */
@@ -197,13 +197,17 @@ export class ConnectionState implements ClientState {
   /**
    * Ends a connection to a server that is no longer the master. After a failover, the name or the Sentinels may lead to
    * another one, while the old one keeps its connections. Until the new connection is ready, calls fail with the same
-   * error, which must not end it.
+   * error, which must not end it. Calls that were sent get their replies first, of which PING is the last.
    */
   leaveReplica(error: Error): void {
     if (this.isCluster || !this.isReady || performance.now() - this.changedAt < LEAVE_AFTER_MS) return;
-    this.changedAt = performance.now();
-    this.gaveUp(error);
-    this.client.disconnect(true);
+    const at = (this.changedAt = performance.now());
+    const leave = (): void => {
+      if (!this.isReady || this.changedAt !== at) return;
+      this.gaveUp(error);
+      this.client.disconnect(true);
+    };
+    this.client.ping().then(leave, leave);
   }
 
   /** Returns why a call failed: without a connection, why there is none. */

@@ -189,7 +189,8 @@ export class CurrentClient {
     this.cluster = clusterServersOf(next);
     this.connection = new ConnectionState(next);
     for (const watcher of this.watchers) watcher(next);
-    client.quit().catch(() => client.disconnect()); // pending calls get their replies first
+    // Pending calls get their replies first.
+    new Deadline(this.bounds.timeout).within(client.quit()).catch(() => client.disconnect());
     return true;
   }
 }

@@ -1,6 +1,6 @@
 import { Cluster } from 'ioredis';
 import { StoreFault } from '../../../contracts/store-fault.js';
-import { addressOf, serverOf, type StoreClient } from './connection.js';
+import { addressOf, forEachNode, serverOf, type StoreClient } from './connection.js';
 import { ONE_NODE } from './fault.js';
 import type { RedisConnection } from '../redis-option.js';
 import calculateSlot from 'cluster-key-slot';
@@ -85,6 +85,8 @@ const MOST_TRIALS = 100;
 export class ClusterServers {
   /** Number of further requests whose calls have keys of one slot. */
   private separate = 0;
+  /** Number of connections to servers that have been established, and that have ended. */
+  private changes = 0;
 
   /** Returns the slot of the key on the server, where the user's `keyPrefix` may contain a hash tag. */
   readonly slotOf: (key: string) => number;
@@ -93,6 +95,17 @@ export class ClusterServers {
     // Only a prefix with braces changes the slot of a key.
     const prefix = String(client.options.keyPrefix ?? '');
     this.slotOf = prefix.includes('{') ? (key) => slotOfTag(prefix + key) : slotOfTag;
+    forEachNode(client, (node) => {
+      let wasReady = node.status === 'ready';
+      node.on('ready', () => {
+        wasReady = true;
+        this.changes += 1;
+      });
+      node.on('close', () => {
+        if (wasReady) this.changes += 1;
+        wasReady = false;
+      });
+    });
   }
 
   /** Current number of masters, including those without a connection. */
@@ -123,6 +136,13 @@ export class ClusterServers {
     const nodes = this.client.nodes?.('master') ?? [this.client];
     const isOf = (node: StoreClient): boolean => !this.client.isCluster || serverOf(node) === server;
     return nodes.find((node) => node.status === 'ready' && isOf(node));
+  }
+
+  /** Returns whether a call that is sent now to a server may reach one before it fails: ioredis queues it without a connection. */
+  reaching(server: string): () => boolean {
+    const { changes } = this;
+    const isConnected = this.nodeOf(server) !== undefined;
+    return () => isConnected || changes !== this.changes;
   }
 
   /** Returns a key on another server that has the prefix of the given one; `undefined` if none is found. */

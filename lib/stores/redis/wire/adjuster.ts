@@ -31,7 +31,6 @@ export class Adjuster {
   async adjust(adjustments: readonly Adjustment[], timeout?: number): Promise<readonly boolean[]> {
     const named = adjustments.map((each) => this.named(each));
     const parts = this.partsOf(named);
-    if (parts.length === 1) return this.adjustPart(named, timeout);
     const replies = await forEachPart(parts, (part) => this.adjustPart(part, timeout));
     const adjusted = new Map(
       parts.flatMap((part, at) => part.map((each, nth) => [each, replies[at]![nth]!])),
@@ -49,14 +48,10 @@ export class Adjuster {
     const call = new Call(this.now?.(), 'adjust');
     call.timeout = timeout;
     for (const adjustment of adjustments) call.addAdjustment(adjustment);
-    let reply: number[];
-    try {
-      reply = (await this.next.run(call)) as number[];
-    } catch (error) {
-      if (!call.isSent) this.retries.add(adjustments);
-      else this.retryIfNotMade(call, adjustments);
+    const reply = (await this.next.run(call).catch((error: unknown) => {
+      this.retryIfNotMade(call, adjustments);
       throw error;
-    }
+    })) as number[];
     for (const { key, kind } of adjustments)
       if (kind !== 'renew' && kind !== 'charge') this.feed.changed(key, false);
     for (let at = adjustments.length; at < reply.length; at += 2) {
@@ -70,11 +65,14 @@ export class Adjuster {
     return adjustments.map((adjustment, index) => reply[index]! > 0 || made.has(adjustment));
   }
 
-  /** Retries named adjustments at once, and others only when the server has reported that they were not made. */
-  private retryIfNotMade({ reply }: Call, adjustments: readonly Adjustment[]): void {
-    this.retries.add(adjustments.filter(isNamed), { isSent: true });
-    reply?.catch((late: unknown) => {
-      if (wasNotExecuted(late)) this.retries.add(adjustments.filter((adjustment) => !isNamed(adjustment)));
+  /** Retries named adjustments at once, and others only when it is known that no server has made them. */
+  private retryIfNotMade(call: Call, adjustments: readonly Adjustment[]): void {
+    const { isSent } = call;
+    this.retries.add(isSent ? adjustments.filter(isNamed) : adjustments, { isSent });
+    if (!isSent) return;
+    call.reply?.catch((late: unknown) => {
+      if (!call.isSent || wasNotExecuted(late))
+        this.retries.add(adjustments.filter((each) => !isNamed(each)));
     });
   }
 
@@ -96,12 +94,10 @@ function chargeEnd({ receipt }: Adjustment): number {
 }
 
 const MOST = 10_000;
-
 /** How long a responsive server may still execute a call whose reply is lost, in microseconds. */
 const UNCERTAIN_FOR = 60e6;
 
 const FIRST_RETRY_MS = 50;
-
 const LATEST_RETRY_MS = 1000;
 
 /** The state of a failed adjustment. */
@@ -120,6 +116,8 @@ interface Attempt {
  */
 export class RefundRetries {
   private waiting: Adjustment[] = [];
+  /** The calls of the present round that are not sent yet. */
+  private readonly unsent: (readonly Adjustment[])[] = [];
   private readonly attempts = new WeakMap<Adjustment, Attempt>();
   private rounds = 0;
   private timer: Timer | undefined;
@@ -169,7 +167,8 @@ export class RefundRetries {
   async close(): Promise<void> {
     this.isClosed = true;
     this.timer?.stop();
-    await Promise.allSettled(this.takeAll().map((chunk) => this.adjuster.adjustPart(chunk)));
+    this.takeAll();
+    await Promise.allSettled(this.unsent.splice(0).map((chunk) => this.adjuster.adjustPart(chunk)));
   }
 
   /** A charge that may have been executed is retried only as long as the server stores its name. */
@@ -200,7 +199,9 @@ export class RefundRetries {
 
   /** Retries call by call, since a server that has just recovered has other calls to execute. */
   private async retryAll(): Promise<void> {
-    for (const chunk of this.takeAll()) {
+    this.takeAll();
+    while (this.unsent.length > 0) {
+      const chunk = this.unsent.shift()!;
       const adjusted = await this.adjuster.adjustPart(chunk).catch(() => undefined); // failed ones have been added again
       if (adjusted)
         this.add(chunk.filter((adjustment, index) => !adjusted[index] && this.isUncertain(adjustment)));
@@ -208,14 +209,14 @@ export class RefundRetries {
   }
 
   /**
-   * Returns the adjustments that have not expired, in parts of one call each. Those of the last charges are the first: a
-   * refund of a log rewrites the entries of later requests, and some are not made if others follow.
+   * Divides the waiting adjustments that have not expired into calls. Those of the last charges are the first: a refund of a
+   * log rewrites the entries of later requests, and some are not made if others follow.
    */
-  private takeAll(): readonly (readonly Adjustment[])[] {
+  private takeAll(): void {
     const now = toMicroseconds(this.clock());
     const all = this.waiting.flatMap((adjustment) => this.dueAt(now, adjustment));
     this.waiting = [];
-    return this.adjuster.partsOf(all.sort((one, other) => chargeEnd(other) - chargeEnd(one)));
+    this.unsent.push(...this.adjuster.partsOf(all.sort((one, other) => chargeEnd(other) - chargeEnd(one))));
   }
 
   /** Returns the adjustment to send: by its receipt if the name has expired, unless it may have been executed. */

@@ -6,6 +6,7 @@ import { WHEN_FULL, type Library } from './library.js';
 import { FUNCTIONS_OFF } from '../redis.store.options.js';
 import { isError, oneLine } from '../link/reply-error.js';
 import type { Algorithm } from '../../../contracts/algorithm.js';
+import { entryOf } from '../../../contracts/entry-of.js';
 import { assembleScript, type ScriptName } from './script.js';
 
 /** The form in which a server runs the limiter's Lua. */
@@ -50,7 +51,8 @@ export class Functions implements Caller {
   private readonly listeners: ((form: FunctionSupport) => void)[] = [];
   /** The servers of a Cluster that have decided calls for several slots. */
   private readonly tested = new Set<string>();
-  private loading: Promise<ReadonlyMap<string, Error | undefined>> | undefined;
+  /** The loads that servers have not answered yet. */
+  private readonly loading = new Map<string, Promise<Error | undefined>>();
 
   /** @param library if absent, all calls run as scripts */
   constructor(
@@ -158,22 +160,18 @@ export class Functions implements Caller {
   }
 
   /**
-   * Loads the library on every master, once for all calls that need it.
+   * Loads the library on every master, once for all calls that need it, and waits for that of a server: another may hang.
    *
    * @returns why the server has not loaded it
    */
   private async load(server: string): Promise<Error | undefined> {
-    this.loading ??= this.loadOnAll().finally(() => (this.loading = undefined));
-    const refusals = await this.loading;
+    const { client, loading } = this;
+    for (const node of client.nodes?.('master') ?? [client]) {
+      const address = client.isCluster ? serverOf(node) : '';
+      void entryOf(loading, address, () => this.loadOn(node).finally(() => loading.delete(address)));
+    }
     // A master that has just joined may be unknown: then any refusal counts.
-    return refusals.has(server) ? refusals.get(server) : [...refusals.values()].find(isError);
-  }
-
-  private async loadOnAll(): Promise<ReadonlyMap<string, Error | undefined>> {
-    const nodes = this.client.nodes?.('master') ?? [this.client];
-    const refusals = await Promise.all(nodes.map((node) => this.loadOn(node)));
-    const { isCluster } = this.client;
-    return new Map(nodes.map((node, nth) => [isCluster ? serverOf(node) : '', refusals[nth]]));
+    return loading.get(server) ?? (await Promise.all(loading.values())).find(isError);
   }
 
   private async loadOn(node: StoreClient): Promise<Error | undefined> {

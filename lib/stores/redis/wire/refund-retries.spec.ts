@@ -226,4 +226,23 @@ describe('a refund that a server could not execute', () => {
     expect(made).toEqual([[mine]]);
     expect(jest.getTimerCount()).toBe(0);
   });
+
+  it('is sent when the store closes while a round of many calls is under way', async () => {
+    const sent: (readonly Adjustment[])[] = [];
+    let reply = (): void => undefined;
+    const adjustPart = (part: readonly Adjustment[]): Promise<readonly boolean[]> => {
+      sent.push(part);
+      return new Promise((resolve) => (reply = () => resolve(part.map(() => true))));
+    };
+    retries = new RefundRetries({ adjustPart, partsOf: (all) => all.map((each) => [each]) }, () => now);
+    const refunds = [1, 2, 3].map((nth) => refund(60_000 - nth));
+    retries.add(refunds);
+    retries.retryNow();
+    expect(sent).toHaveLength(1);
+    const closed = retries.close();
+    expect(sent.flat()).toEqual(refunds);
+    reply();
+    jest.useRealTimers();
+    void closed;
+  });
 });
