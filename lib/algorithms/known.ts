@@ -81,10 +81,10 @@ export function know(algorithms: readonly AnyDefinition[]): void {
   for (const each of algorithms) known.set(each.name, each);
 }
 
-/** Returns the definition of an algorithm, whose code has been loaded; `undefined` for another name. */
-export function knownAlgorithm(name: string): AnyDefinition | undefined {
-  const definition = known.get(name);
-  if (definition || !Object.hasOwn(listed, name)) return definition;
+/** Returns the definition of an algorithm, whose code has been loaded; `undefined` for anything but its name. */
+export function knownAlgorithm(name: unknown): AnyDefinition | undefined {
+  const definition = known.get(name as string);
+  if (definition || typeof name !== 'string' || !Object.hasOwn(listed, name)) return definition;
   throw new Error(`the algorithm "${name}" has not been loaded`);
 }
 

@@ -38,7 +38,8 @@ export const prefetchOption: OptionCheck = {
   },
   read: (value) => (isFields(value) ? readFields(value, { permits: PERMITS }) : value),
   fix(value) {
-    const fix = isFields(value) ? durationFix(value['ttl']) : undefined;
+    if (!isFields(value) || durationOption.accepts(value['ttl'])) return undefined;
+    const fix = durationFix(value['ttl']);
     return fix && `${fix} for its ttl`;
   },
 };

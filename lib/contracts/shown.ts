@@ -99,6 +99,7 @@ function printed(value: unknown): string {
 function replaced(name: string, value: unknown): unknown {
   if (SECRET.test(name) && typeof value !== 'object') return '***';
   if (Array.isArray(value)) return value.slice(0, LONGEST);
+  if (typeof value === 'number' && !Number.isFinite(value)) return String(value);
   if (typeof value !== 'string') return value;
   const text = value.slice(0, LONGEST_READ);
   return /@|:\/\//.test(text) ? withoutPassword(text) : text;

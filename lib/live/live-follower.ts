@@ -10,7 +10,12 @@ import {
 } from '../contracts/rule-source.js';
 import { messageOf, shown } from '../contracts/shown.js';
 import { Logger } from '@nestjs/common';
-import { RateLimitConfigError, rejectConfig, rejectValue } from '../contracts/rate-limit-config.error.js';
+import {
+  problem,
+  RateLimitConfigError,
+  rejectConfig,
+  rejectValue,
+} from '../contracts/rate-limit-config.error.js';
 import { SubjectDigest } from '../rules/subject.js';
 import type { Warnings } from '../nest/warnings.js';
 import type { LiveState } from './live-state.js';
@@ -33,7 +38,8 @@ export function inTime<Result>(ask: () => Promise<Result>, within: number): Prom
 }
 
 /**
- * Returns what a source has loaded. An entry that is too long or nested too deeply is unreadable, and the others apply.
+ * Returns what a source has loaded. An entry of another form, or one that is too long or nested too deeply,
+ * is unreadable, and the others apply.
  *
  * @throws Error if the source returned something else, whatever its type states
  */
@@ -43,19 +49,13 @@ export function checkedRules(loaded: unknown): SourcedRules {
   }
   const known = new Set<string>();
   const entries = (loaded['entries'] as unknown[]).map((entry) => {
-    if (!isFields(entry) || typeof entry['rule'] !== 'string') {
-      throw new Error('`load` of the source returned an entry without the name of a rule');
-    }
-    const readable = readableRule(entry as unknown as SourcedRule);
+    const readable = readableRule(entry);
     const { rule, subject } = readable;
     const of = `rule "${rule}"${subject === undefined ? '' : ` for subject ${JSON.stringify(subject)}`}`;
     const name = JSON.stringify([rule, subject]);
     if (known.has(name) && readable.unreadable === undefined)
       throw new Error(`\`load\` of the source returned ${of} twice`);
     known.add(name);
-    if (!isDuration(entry['expiresInMs'])) {
-      throw new Error(`\`load\` of the source returned an invalid expiresInMs for ${of}`);
-    }
     return readable;
   });
   const { length } = entries.filter(({ expiresInMs }) => !(expiresInMs! <= 0));
@@ -65,19 +65,32 @@ export function checkedRules(loaded: unknown): SourcedRules {
 }
 
 /**
- * Returns an entry as a copy, because a source may change its own. If the subject is too long, the copy has a name that no
- * rule has.
+ * Returns an entry as a copy, because a source may change its own. If the subject is too long, or no rule is named, the copy
+ * has a name that no rule has.
  */
-function readableRule(entry: SourcedRule): SourcedRule {
+function readableRule(given: unknown): SourcedRule {
+  const entry = (isFields(given) ? given : {}) as unknown as SourcedRule;
   const { rule, subject, fields } = entry;
-  const unreadable = changeProblem({ rule, subject, fields });
+  const unreadable = formProblem(given) ?? changeProblem({ rule, subject, fields });
   if (unreadable === undefined) {
     const stated = STATED.filter((field) => ['string', 'number'].includes(typeof entry[field]));
     const others = Object.fromEntries(stated.map((field) => [field, entry[field]]));
     return { ...others, rule, subject: copyOf(subject), fields: copyOf(fields) };
   }
-  const isNamed = changeProblem({ rule, subject, fields: undefined }) === undefined;
-  return { ...(isNamed ? { rule, subject } : { rule: shown([rule, subject]) }), fields: {}, unreadable };
+  const isNamed =
+    typeof rule === 'string' && changeProblem({ rule, subject, fields: undefined }) === undefined;
+  const named = isNamed ? { rule, subject: copyOf(subject) } : { rule: shown([rule, subject]) };
+  return { ...named, fields: {}, unreadable };
+}
+
+/** Returns what is wrong with an entry, as far as its rule does not check it. */
+function formProblem(given: unknown): string | undefined {
+  if (!isFields(given) || typeof given['rule'] !== 'string')
+    return problem('an entry of the live rules', given, 'an object with the name of a rule, and its fields');
+  const { rule, expiresInMs } = given;
+  return isDuration(expiresInMs)
+    ? undefined
+    : problem(`live rule ${shown(rule)}.expiresInMs`, expiresInMs, 'a number of milliseconds');
 }
 
 /** The fields of an entry that are a text or a number. */

@@ -20,8 +20,8 @@ const SKIPPED = Symbol.for('nestjs-redis-rate-limit:skipped');
 export interface TargetRules {
   /** Its rules, in the order of the decorators. */
   readonly rules: readonly RouteRule[];
-  /** Names of inherited rules that do not apply; `'*'` for all of them. */
-  readonly skipped: readonly string[];
+  /** Names of inherited rules that do not apply; a symbol stands for all of them. See `skips`. */
+  readonly skipped: readonly (string | symbol)[];
 }
 
 /** Marks the fields of a decorator with a rule name: `onDemand` must have a rule of this name. */
@@ -29,6 +29,9 @@ export const BY_NAME = Symbol.for('nestjs-redis-rate-limit:by-name');
 
 /** Marks the fields of a rule with a complete limit: it inherits no options of another limit. */
 export const COMPLETE = Symbol.for('nestjs-redis-rate-limit:complete');
+
+/** Stands for all names of rules. */
+const ALL_RULES = Symbol.for('nestjs-redis-rate-limit:all-rules');
 
 /** Replaces a rule if the arguments of its decorator are invalid: contains the problem. */
 export const MISUSED = Symbol.for('nestjs-redis-rate-limit:misused');
@@ -125,12 +128,16 @@ function misused(given: readonly unknown[], most: number, allowed: string, fix?:
  */
 export function SkipRateLimit(...names: string[]): ClassDecorator & MethodDecorator {
   rejectBare('@SkipRateLimit', '@SkipRateLimit()', names);
-  return append('@SkipRateLimit', SKIPPED, ...(names.length > 0 ? names : ['*']));
+  return append('@SkipRateLimit', SKIPPED, ...(names.length > 0 ? names : [ALL_RULES]));
 }
 
-/** Returns what is wrong with an argument of @SkipRateLimit; `undefined` if it is a name. */
-export function skipProblem(path: string, given: unknown): string | undefined {
-  if (typeof given === 'string') return undefined;
+/** Whether decorators of a class or method disable an inherited rule. */
+export function skips({ skipped }: TargetRules, name: string): boolean {
+  return skipped.includes(ALL_RULES) || skipped.includes(name);
+}
+
+/** Returns what is wrong with an argument of @SkipRateLimit that is no name. */
+export function skipProblem(path: string, given: unknown): string {
   const names = namesIn(given).map((name) => JSON.stringify(name));
   const isAll = given === true;
   const fix =

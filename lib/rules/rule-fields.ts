@@ -64,7 +64,7 @@ export const RULE_FIELDS = {
 
 /** Returns the definition of an algorithm. */
 export function algorithmOf(name: unknown = DEFAULT_ALGORITHM): AnyDefinition {
-  return knownAlgorithm(name as string)!;
+  return knownAlgorithm(name)!;
 }
 
 type Checks = Readonly<Record<string, OptionCheck>>;
@@ -112,7 +112,8 @@ function definitionOf(name: unknown): AnyDefinition | undefined {
 
 /** Returns the problems of the fields that a rule with this algorithm lacks. */
 export function missingFields(path: string, rule: Fields, fields: Checks = RULE_FIELDS): string[] {
-  const definition = algorithmOf(rule['algorithm']);
+  const definition = definitionOf(rule['algorithm']);
+  if (!definition) return []; // Its own problem is reported.
   const checks = fieldsOf(definition, fields);
   return (definition.leases ? ['limit'] : ['limit', 'window'])
     .filter((field) => rule[field] === undefined)

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { Test } from '@nestjs/testing';
 import { Redis } from 'ioredis';
-import { RateLimitModule } from '../../lib/index.js';
+import { RateLimitModule, RateLimitService } from '../../lib/index.js';
 import { startRedisServer } from '../support/redis/redis-server.mjs';
 import { until } from '../support/redis/until.mjs';
 
@@ -23,4 +23,12 @@ it('an application that an invalid rule stops at start closes its connections, a
     admin.disconnect();
     await server.stop();
   }
+});
+
+it('an application whose service is overridden is stopped with what to write instead', async () => {
+  const imports = [RateLimitModule.forRoot({ rules: { default: { window: '1m', limit: 3 } } })];
+  const builder = Test.createTestingModule({ imports });
+  builder.overrideProvider(RateLimitService).useValue({ consume: () => undefined });
+  const app = (await builder.compile()).createNestApplication();
+  await expect(app.init()).rejects.toThrow('RateLimitService: overridden, and RateLimitModule cannot limit');
 });

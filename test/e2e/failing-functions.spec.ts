@@ -42,7 +42,17 @@ describe.each(FRAMEWORKS)('a function in a rule that fails, on %s', (framework) 
       { limit: 1e9, algorithm: 'fixed-window', cost: async () => Infinity },
       `cost: got Infinity; allowed: ${LIMIT}. ${CHARGED.replace('1 permit', '1000000000 permits')}`,
     ],
-    ['a cost with a sign', { cost: () => '+3' as never }, `cost: got "+3"; allowed: ${LIMIT}. ${CHARGED}`],
+    ...[`1${'0'.repeat(20)}`, '1e20', 10n ** 20n].map((cost): [string, Partial<RouteRule>, string] => [
+      `a cost of 10^20 as ${typeof cost} ${cost}`,
+      { limit: 1e9, algorithm: 'fixed-window', cost: () => cost as never },
+      `cost: got ${typeof cost === 'string' ? `"${cost}"` : `${cost}n`}; allowed: ${LIMIT}. ${CHARGED.replace('1 permit', '1000000000 permits')}`,
+    ]),
+    [
+      'a cost with a sign',
+      { limit: 3, cost: () => '+3' as never },
+      `cost: got "+3"; allowed: ${LIMIT}. ${CHARGED.replace('1 permit', '3 permits')}`,
+    ],
+    ['a negative cost', { cost: () => '-3' as never }, `cost: got "-3"; allowed: ${LIMIT}. ${CHARGED}`],
     [
       'a symbol for a cost',
       { cost: () => Symbol('2') as never },

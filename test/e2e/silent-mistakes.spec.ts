@@ -427,7 +427,18 @@ describe('a rule that limits nothing is one warning', () => {
       get() {}
     }
     expect(await warnings({}, Routes)).toEqual([
-      expect.stringContaining('@RateLimit on Routes.get: by of rule "default" is undefined'),
+      expect.stringContaining('@RateLimit on Routes.get.by is undefined and has no effect'),
+    ]);
+  });
+
+  it('with a field that is undefined in the options, such as one that was read from a missing variable', async () => {
+    @Controller()
+    class Routes {
+      @Get() get() {}
+    }
+    const given = { rules: { default: ONE }, overrides: { default: { limit: undefined } } };
+    expect(await warnings(given, Routes)).toEqual([
+      expect.stringContaining('overrides.default.limit is undefined and has no effect'),
     ]);
   });
 

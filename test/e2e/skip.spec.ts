@@ -51,6 +51,16 @@ describe.each(FRAMEWORKS)('@SkipRateLimit on %s', (framework) => {
     ]);
   });
 
+  it('a rule may be named *, which stands for no other rule', async () => {
+    @SkipRateLimit('*')
+    @Controller()
+    class Star {
+      @Get() get() {}
+    }
+    const rules = { '*': { ...FIXED, limit: 3 }, a: { ...FIXED, limit: 1 } };
+    expect(await policiesOf(framework, [Star], ['/'], { rules })).toEqual(['"a";q=1;w=60']);
+  });
+
   it('a nearer decorator restores a skipped rule with its previous fields', async () => {
     @SkipRateLimit()
     @Controller('class')

@@ -46,6 +46,33 @@ describe('a wrong option of the module stops the app with one message that', () 
     ],
     ['an exponent for a number', { maxKeys: '1e3' }, 'maxKeys: got "1e3"; allowed: an integer from 1'],
     ['a text for a switch', { functions: 'off' }, 'functions: got "off"; allowed: true or false'],
+    [
+      'a misspelled extra',
+      { registerGaurd: false },
+      `registerGaurd: no such option: did you mean "registerGuard"?; allowed: ${ALLOWED.options}`,
+    ],
+    ...['Retry-After', 'RateLimit-Policy', 'content-length', 'Set-Cookie'].map(
+      (denialIdHeader): [string, object, string] => [
+        `the header ${denialIdHeader} for ids`,
+        { denialIdHeader },
+        `denialIdHeader: got "${denialIdHeader}"; allowed: a name of a header of your own, such as "x-denial-id"`,
+      ],
+    ),
+    [
+      'no name of an algorithm',
+      { rules: { default: { ...FIXED, algorithm: null } } },
+      `rules.default.algorithm: got null; allowed: ${ALLOWED.algorithm}`,
+    ],
+    [
+      'too few permits to prefetch',
+      { rules: { default: { ...FIXED, prefetch: { permits: 1, ttl: '1s' } } } },
+      `rules.default.prefetch: got {"permits":1,"ttl":"1s"}; allowed: { permits: an integer from 2 to 1000000, ttl: ${ALLOWED.duration} }`,
+    ],
+    [
+      'a list with no number',
+      { rules: { default: { ...FIXED, alerts: [NaN] } } },
+      'rules.default.alerts: got ["NaN"]; allowed: a list of 1 to 8 different fractions above 0 and up to 1, such as [0.8, 1]',
+    ],
     ['no key at all', { maxKeys: 0 }, 'maxKeys: got 0; allowed: an integer from 1'],
     [
       'a prefix that would change where Redis Cluster keeps a key',

@@ -84,6 +84,7 @@ describe('a wrong override stops the app with one message that', () => {
       RATE_LIMIT__CREATE_ORDER__BY: 'ip,apikey',
       RATE_LIMIT__CREATE_ORDER__ON_MISSING_SUBJECT: 'panic',
       RATE_LIMIT__CREATE_ORDER__BURTS: '7',
+      RATE_LIMIT__LOGIN__TRIAL__LIMIT: '7',
     });
     expect((await refusalToStart(metadata)).split('\n')).toEqual([
       'Rate limit configuration is wrong:',
@@ -93,6 +94,7 @@ describe('a wrong override stops the app with one message that', () => {
       '  - RATE_LIMIT__CREATE_ORDER__ON_MISSING_SUBJECT: got "panic"; allowed: "ip", "skip", "deny"',
       `  - RATE_LIMIT__CREATE_ORDER__BURTS: no such option of token-bucket: did you mean "burst"?; allowed: ${FIELDS_OF['token-bucket']}`,
       '  - RATE_LIMIT__LOGNI__LIMIT: no rule is named "LOGNI": did you mean "login"?; allowed: "login", "create-order"',
+      '  - RATE_LIMIT__LOGIN__TRIAL__LIMIT: no rule is named "LOGIN__TRIAL"; allowed: "login", "create-order"',
     ]);
   });
 

@@ -339,11 +339,6 @@ describe('live rules', () => {
   it.each([
     ['no version', { entries: [LIMIT_3] }, 'returned no { version'],
     ['a version that is not a number', { version: NaN, entries: [LIMIT_3] }, 'returned no { version'],
-    [
-      'an end that is no duration',
-      { version: 1, entries: [{ ...LIMIT_3, expiresInMs: 'soon' }] },
-      'an invalid expiresInMs for rule "login"',
-    ],
     ['a rule twice', { version: 1, entries: [LIMIT_3, LIMIT_3] }, 'returned rule "login" twice'],
   ])(
     'a source that returns %s is reported, and the rules in the code apply',
@@ -357,6 +352,29 @@ describe('live rules', () => {
       expect(app.logs.ours().at(-1)!.message).toContain(reason);
     },
   );
+
+  it.each([
+    [{ ...LIMIT_3, expiresInMs: 'soon' }, 'live rule "login".expiresInMs: got "soon"'],
+    [{ ...LIMIT_3, rule: 42 }, 'an entry of the live rules: got {"rule":42,"fields":{"limit":3}}'],
+    ['login', 'an entry of the live rules: got "login"'],
+    [{ rule: 'login', fields: { algorithm: ['gcra'] } }, 'algorithm: got ["gcra"]'],
+    [{ rule: 'login', fields: { algorithm: { toString: 1 } } }, 'algorithm: got {"toString":1}'],
+  ])('an entry %j of a source is rejected alone, and the others apply', async (wrong, reason) => {
+    const search = { rule: 'search', fields: { limit: 3 } };
+    const app = await startLiveApp({
+      load: async () => ({ version: 1, entries: [wrong, search] }) as SourcedRules,
+      watch: () => () => undefined,
+    });
+    expect(await app.policyOf('/search')).toContain('"search";q=3;');
+    expect(await app.policyOf('/login')).toContain('"login";q=10;');
+    expect(await app.codes()).toEqual(['RL_LIVE_RULE_REJECTED']);
+    expect(
+      app.logs
+        .ours()
+        .map(({ message }) => message)
+        .join(),
+    ).toContain(reason);
+  });
 
   it('a change without a field is rejected, so that it does not remove the one before', async () => {
     const { rules } = await startLiveApp(new MemoryRuleSource());

@@ -124,7 +124,7 @@ const FAULTS_BY_PART = {
     {
       words: '@SkipRateLimit accepts a name that no rule has',
       file: DECLARED_RULES,
-      text: "if (name !== '*' && !this.names.has(name)) this.problems",
+      text: 'if (!this.names.has(name)) this.problems',
       by: "if (name === '') this.problems",
       specs: ['test/e2e/skip.spec.ts', 'test/e2e/wrong-rules.spec.ts'],
     },

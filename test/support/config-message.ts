@@ -21,7 +21,7 @@ export const ALLOWED = {
   allowList: 'a list of IPs and CIDR ranges, such as ["10.0.0.0/8", "::1"]',
   rules: 'an object of rules by their names, such as { login: { limit: 5 } }',
   options:
-    'redis, rules, onDemand, overrides, liveRules, defaults, headers, denialIdHeader, body, transports, onDeniedEvent, prefix, application, onStoreError, health, instances, denyCache, timeout, functions, maxKeys, warnings',
+    'redis, rules, onDemand, overrides, liveRules, defaults, headers, denialIdHeader, body, transports, onDeniedEvent, prefix, application, onStoreError, health, instances, denyCache, timeout, functions, maxKeys, warnings, isGlobal, registerGuard, registerFilter',
   /** Numbers and durations that are not functions. */
   count: COUNT,
   duration: DURATION,

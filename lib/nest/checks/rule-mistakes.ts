@@ -69,7 +69,7 @@ export class RuleMistakes {
 
   /** Checks all rules once the handlers are known. */
   check(): void {
-    const unset = 'is undefined, so the rule has no such field. Give it a value, or leave it out.';
+    const unset = 'is undefined and has no effect. Give it a value, or leave it out.';
     for (const path of this.declared.undefinedFields) this.warn(path, `${path} ${unset}`);
     const unmet = this.declared.everyRoute.filter((name) => this.hasHandlers && !this.met.has(name));
     for (const name of unmet) this.warnOfUnmet(name);

@@ -147,7 +147,9 @@ export class Conditions {
     const given = await this.valueOf('cost', exchange, rule);
     const cost = readCount(given);
     if (RULE_FIELDS.cost.accepts(cost)) return cost as number;
-    const permits = typeof cost === 'number' && cost > 1 ? Math.min(Math.ceil(cost), LARGEST_COST) : 1;
+    // A client that asks for more must not pay less, in whatever form it writes a number.
+    const number = ['number', 'string', 'bigint'].includes(typeof cost) ? Number(cost) : NaN;
+    const permits = number > 1 ? Math.min(Math.ceil(number), LARGEST_COST) : 1;
     const reason = problem(`${this.limit.path}.cost`, given, RULE_FIELDS.cost.allowed);
     const outcome = `Such a request takes ${permits} ${permits === 1 ? 'permit' : 'permits'}`;
     this.limit.warnOfInvalid('cost', reason, outcome);

@@ -86,6 +86,10 @@ const LOADED: Readonly<Record<string, () => Promise<OptionCheck>>> = {
   warnings: async () => (await import('../warning-codes.js')).WARNINGS,
 };
 
+/** Headers that a denial has, or that the frames of a message need. */
+const RESERVED_HEADERS =
+  'retry-after|(x-)?ratelimit.*|content-.*|transfer-encoding|connection|keep-alive|upgrade|trailer|te|date|location|set-cookie|vary|link|access-control-.*';
+
 const UNCHECKED: OptionCheck = { allowed: 'any value', accepts: () => true };
 
 const CHECKS: Readonly<Record<keyof RateLimitModuleOptions, OptionCheck>> = {
@@ -101,7 +105,10 @@ const CHECKS: Readonly<Record<keyof RateLimitModuleOptions, OptionCheck>> = {
   },
   defaults: RULE,
   headers: UNCHECKED,
-  denialIdHeader: matching(/^[\w-]{1,64}$/, 'a name of a header, such as "x-denial-id"'),
+  denialIdHeader: matching(
+    new RegExp(`^(?!(${RESERVED_HEADERS})$)[\\w-]{1,64}$`, 'i'),
+    'a name of a header of your own, such as "x-denial-id"',
+  ),
   body: {
     allowed: '"nest", or a function of the decision and the ExecutionContext',
     accepts: (value) => value === 'nest' || typeof value === 'function',
@@ -145,7 +152,11 @@ export async function optionProblems(options: unknown): Promise<string[]> {
       return [`${name}: got in the result of a factory; write it beside \`useFactory\``];
     if (check) return valueProblems(name, check.read ? check.read(value) : value, check);
     const fix = foreignOptionFix(name, value);
-    return [fix === undefined ? unknownOption(name, name, Object.keys(checks)) : `${name}: ${fix}`];
+    return [
+      fix === undefined
+        ? unknownOption(name, name, Object.keys({ ...checks, ...EXTRAS }))
+        : `${name}: ${fix}`,
+    ];
   });
 }
 

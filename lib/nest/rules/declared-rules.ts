@@ -7,7 +7,7 @@ import { loadForModule } from './named-parts.js';
 import { overridePath, readTexts, rulesNamed, ofOverride } from './overrides.js';
 import type { RateLimitModuleOptions } from '../rate-limit.options.js';
 import { type RouteRule, RULED, type TransportName } from './route-rule.js';
-import { BY_NAME, COMPLETE, MISUSED, skipProblem, type TargetRules } from '../rate-limit.decorator.js';
+import { BY_NAME, COMPLETE, MISUSED, skipProblem, skips, type TargetRules } from '../rate-limit.decorator.js';
 import {
   fromLayer,
   type FieldName,
@@ -34,7 +34,7 @@ export interface Target extends TargetRules {
  */
 export class DeclaredRules {
   problems: Set<string>;
-  /** The fields of decorators whose value is `undefined`, in words for a message. */
+  /** The fields of layers whose value is `undefined`, as messages name them. */
   readonly undefinedFields = new Set<string>();
   /** The names that programs have used. */
   readonly usedByPrograms = new Set<string>();
@@ -101,7 +101,7 @@ export class DeclaredRules {
       this.problems.add(several ? wrong : this.unnamed(path, name));
     }
     for (const [name, path] of this.skips) {
-      if (name !== '*' && !this.names.has(name)) this.problems.add(this.unnamed(path, name));
+      if (!this.names.has(name)) this.problems.add(this.unnamed(path, name));
     }
   }
 
@@ -161,14 +161,12 @@ export class DeclaredRules {
 
   private apply(rules: Rules, target: Target, base: RuleFields, isHandler: boolean): void {
     for (const [name, rule] of rules) {
-      const skipped = target.skipped.includes('*') || target.skipped.includes(name);
-      if (skipped) rules.set(name, { ...rule, skipped });
+      if (skips(target, name)) rules.set(name, { ...rule, skipped: true });
     }
     for (const name of target.skipped) {
       const path = target.path.replace('@RateLimit', '@SkipRateLimit');
-      const wrong = skipProblem(path, name);
-      if (wrong === undefined) this.skips.set(name, path);
-      else this.problems.add(wrong);
+      if (typeof name === 'string') this.skips.set(name, path);
+      else if (typeof name !== 'symbol') this.problems.add(skipProblem(path, name));
     }
     const own = new Set<string>();
     for (const rule of target.rules) {
@@ -184,8 +182,6 @@ export class DeclaredRules {
       if (own.has(name))
         this.problems.add(`${target.path}: two rules named "${name}"; give one another name`);
       own.add(name);
-      const unset = Object.keys(rule).filter((field) => rule[field as keyof RouteRule] === undefined);
-      for (const field of unset) this.undefinedFields.add(`${target.path}: ${field} of rule "${name}"`);
       this.put(rules, target.path, { ...rule, name }, base, isHandler ? 'handler' : 'class');
     }
   }
@@ -244,6 +240,8 @@ export class DeclaredRules {
     const pathOf = typeof path === 'string' ? (field: string) => `${path}.${field}` : path;
     const algorithm = layer['algorithm'] ?? rule['algorithm'];
     const read = readLayer(layer, algorithm);
+    for (const [field, value] of Object.entries(read))
+      if (value === undefined) this.undefinedFields.add(pathOf(field));
     this.report(...fieldProblems(pathOf, read, ROUTE_FIELDS, algorithm).map(ofOverride));
     return fromLayer(overlay(rule, read), rule, read, typeof path === 'string' ? () => path : path);
   }

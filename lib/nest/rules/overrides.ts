@@ -26,7 +26,7 @@ const WITH_FIELD = new RegExp(`__(${FIELDS.join('|')})$`, 'i');
 
 /** The rule and the field in the name of a variable, both in capitals. */
 function partsOf(variable: string): readonly [rule: string, field: string] | undefined {
-  const match = /^RATE_LIMIT__([A-Z0-9_]{1,64}?)__([A-Z0-9_]{1,64})$/.exec(variable);
+  const match = /^RATE_LIMIT__([A-Z0-9_]{1,64})__([A-Z0-9]+(?:_[A-Z0-9]+)*)$/.exec(variable);
   return match ? [match[1]!, match[2]!] : undefined;
 }
 

@@ -49,10 +49,13 @@ const OF_LIMIT = ['limit', 'window', 'algorithm', 'block', 'maxWait', 'trial', '
 
 /** A rule without its limit: the fields that a rule with a complete limit inherits. */
 export function withoutLimit(rule: RuleFields): RuleFields {
-  const isInherited = (field: string): boolean =>
-    Object.hasOwn(ROUTE_FIELDS, field) && !OF_LIMIT.includes(field);
-  const inherited = Object.fromEntries(Object.entries(rule).filter(([field]) => isInherited(field)));
-  return { ...inherited, [ORIGINS]: originsOf(rule) };
+  const inherited = (fields: RuleFields): RuleFields =>
+    Object.fromEntries(
+      Object.entries(fields).filter(
+        ([field]) => Object.hasOwn(ROUTE_FIELDS, field) && !OF_LIMIT.includes(field),
+      ),
+    );
+  return { ...inherited(rule), [ORIGINS]: inherited(originsOf(rule)) };
 }
 
 /** A rule without a function that finds plans, if it has none: `defaults`, or a class, states one for rules with plans. */

@@ -1,6 +1,6 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { ApplicationConfig, ModulesContainer } from '@nestjs/core';
-import { rejectAny } from '../../contracts/rate-limit-config.error.js';
+import { rejectAny, rejectConfig } from '../../contracts/rate-limit-config.error.js';
 import { ModuleCheck } from '../checks/module-check.js';
 import { loadConditions } from '../request/route-limit.js';
 import type { TransportLoader } from '../request/transport-loader.js';
@@ -41,6 +41,7 @@ export class Walk implements OnModuleInit {
 
   /** @throws RateLimitConfigError listing all problems of all rules and handlers; an application that cannot start leaves nothing open */
   async onModuleInit(): Promise<void> {
+    if (!(this.service instanceof RateLimitService)) rejectConfig(REPLACED_SERVICE);
     try {
       await this.walk();
     } catch (error) {
@@ -87,6 +88,9 @@ export class Walk implements OnModuleInit {
     return true;
   }
 }
+
+const REPLACED_SERVICE =
+  'RateLimitService: overridden, and RateLimitModule cannot limit requests without its own; allowed: the module with its service, which counts in memory without redis, or { consume } in a testing module without RateLimitModule';
 
 /** What Nest injects; it has no list for a class without any. */
 type Injected = { readonly token: unknown } | undefined;
