@@ -88,8 +88,5 @@ function agentsOf(agents: Node | undefined): string | undefined {
 
 /** Number of parameters of a function. */
 function countOf(value: Node): number {
-  if (Node.isMethodDeclaration(value) || Node.isArrowFunction(value) || Node.isFunctionExpression(value)) {
-    return value.getParameters().length;
-  }
   return value.getType().getCallSignatures()[0]?.getParameters().length ?? 2;
 }

@@ -66,30 +66,21 @@ function withModule(source: string, code: string, call: string): string | undefi
   if (!decorator) return undefined;
   const start = decorator.index + decorator[0].length;
   const own = ownCode(code.slice(start));
-  const list = /(?:^|,)\s*imports\s*:\s*\[/.exec(own ?? '');
+  if (!/^\}\s*,?\s*\)/.test(code.slice(start + own.length))) return undefined; // No `})` ends the decorator.
+  const list = /(?:^|,)\s*imports\s*:\s*\[/.exec(own);
   if (list) {
     const from = start + list.index + list[0].length;
-    const others = code.slice(from, from + lengthUntilEnd(code.slice(from))).trimEnd();
+    const others = code.slice(from, from + ownCode(code.slice(from)).length).trimEnd();
     const at = from + others.length;
     const before = others === '' ? '' : others.endsWith(',') ? ' ' : ', ';
     return `${source.slice(0, at)}${before}${call}${source.slice(at)}`;
   }
-  if (own === undefined || /\bimports\b|\.\.\./.test(own)) return undefined;
+  if (/\bimports\b|\.\.\./.test(own)) return undefined;
   return `${source.slice(0, start)}\n  imports: [${call}],${source.slice(start)}`;
 }
 
-/** Returns the length of the code of a list up to its end. */
-function lengthUntilEnd(code: string): number {
-  let depth = 0;
-  return code.split('').findIndex((character) => {
-    if (/[([{]/.test(character)) depth += 1;
-    if (/[)\]}]/.test(character)) depth -= 1;
-    return depth < 0;
-  });
-}
-
-/** Returns the code up to the end of its object, with what is nested blanked; `undefined` if no `})` ends a decorator. */
-function ownCode(code: string): string | undefined {
+/** Returns the code up to the end of its object or list, of equal length, with what is nested blanked. */
+function ownCode(code: string): string {
   let depth = 0;
   let own = '';
   for (const character of code.split('')) {
@@ -98,7 +89,7 @@ function ownCode(code: string): string | undefined {
     own += depth === 0 ? character : ' ';
     if (/[([{]/.test(character)) depth += 1;
   }
-  return /^\}\s*,?\s*\)/.test(code.slice(own.length)) ? own : undefined;
+  return own;
 }
 
 /** @param code of the source before the module was added, which is behind its imports */
