@@ -58,17 +58,10 @@ export async function migrate(path: string, { dryRun, force }: MigrateOptions) {
     indentationText: tsMorph.IndentationText.TwoSpaces,
   });
   const all = project.getSourceFiles().filter((file) => isWithin(folder, file.getFilePath()));
-  const application: Application = {
-    names: undefined,
-    hasTrackers: false,
-    guards: new Set(),
-    sharedGuards: new Set(),
-    roots: 0,
-  };
-  const sources = all.map((file) => new Source(file, application));
-  const { guards } = Object.assign(application, look(sources));
+  const sources = all.map((file) => new Source(file));
+  const application = look(sources);
   const isFound = (source: Source): boolean =>
-    namesThrottler(source.file) || classesIn(source).some((each) => guards.has(each));
+    namesThrottler(source.file) || classesIn(source).some((each) => application.guards.has(each));
   const found = sources.filter(isFound);
   const lines = unreached(project, folder);
   if (found.length + lines.length === 0)
@@ -79,6 +72,7 @@ export async function migrate(path: string, { dryRun, force }: MigrateOptions) {
     const { file } = source;
     const before = file.getFullText();
     const isCrlf = before.includes('\r\n');
+    source.application = application;
     project.manipulationSettings.set({
       newLineKind: isCrlf ? tsMorph.NewLineKind.CarriageReturnLineFeed : tsMorph.NewLineKind.LineFeed,
     });

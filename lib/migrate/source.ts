@@ -16,26 +16,25 @@ const TYPES = new Set(['Decision', 'ExecutionContext']);
 /** Facts about the whole application that one file cannot show. */
 export interface Application {
   /** Names of the throttlers; `undefined` if they are not visible in the source. */
-  names: Set<string> | undefined;
+  readonly names: ReadonlySet<string> | undefined;
   /** Whether options or decorators of throttler have a `getTracker`, which precedes that of a guard. */
-  hasTrackers: boolean;
+  readonly hasTrackers: boolean;
   /** The subclasses of throttler's guard. */
-  guards: ReadonlySet<Node>;
+  readonly guards: ReadonlySet<Node>;
   /** Names of the guards that a request passes beside another; it counts once here. */
-  sharedGuards: Set<string>;
+  readonly sharedGuards: ReadonlySet<string>;
   /** Number of calls of `forRoot` and `forRootAsync` of throttler. */
-  roots: number;
+  readonly roots: number;
 }
 
 /** A source file during its migration: its imports of throttler, and what is left alone in it. */
 export class Source {
   readonly leftAlone: string[] = [];
+  /** Known when all files have been read, before one of them is changed. */
+  application!: Application;
   private readonly needed = new Map<string, Set<string>>();
 
-  constructor(
-    readonly file: TsMorph.SourceFile,
-    readonly application: Application,
-  ) {}
+  constructor(readonly file: TsMorph.SourceFile) {}
 
   /** Returns the name that the file uses for an export of a package; `undefined` if it does not import it. */
   localName(exported: string, from = THROTTLER): string | undefined {
