@@ -26,7 +26,7 @@ import { isTest } from './constants.js';
 const HANDLERS =
   /(^|\.)(Get|Post|Put|Patch|Delete|Head|Options|All|Search|Sse|Query|Mutation|Subscription|SubscribeMessage|MessagePattern|EventPattern|GrpcMethod|GrpcStreamMethod|GrpcStreamCall|Throttle|SkipThrottle|RateLimit|SkipRateLimit)$/;
 
-const LIMITS = /^(Skip)?(Throttle|RateLimit)$/;
+const LIMITS = ['Throttle', 'SkipThrottle', 'RateLimit', 'SkipRateLimit'];
 
 /** A limit: permits per milliseconds; a field that is no constant is unknown. */
 interface Limit {
@@ -65,7 +65,7 @@ export function limitsBefore(sources: readonly Source[]): RouteLimits {
     const isGateway = handler === 'SubscribeMessage' && ownGuards === 0;
     // Throttler counts once for each guard, and limits no method of a provider.
     const isTwice = ownGuards > (guards.global.length > 0 ? 0 : 1);
-    return isGateway || isTwice || LIMITS.test(handler) ? UNKNOWN : 'all';
+    return isGateway || isTwice || LIMITS.includes(handler) ? UNKNOWN : 'all';
   });
 }
 
@@ -177,18 +177,11 @@ function limitsOf(
   const skipped = new Set<string>(onlyNamed ? all.keys() : []);
   for (const decorations of places) {
     read({ limits, skipped }, source, decorations, all);
-    const isUnsure = decorations.some(
-      ({ call, isSure, setsMetadata }) => setsMetadata || (!isSure && isLimit(call)),
-    );
-    if (isUnsure) overlay(limits, UNKNOWN, {});
+    const isSure = LIMITS.flatMap((name) => named(decorations, name)).every((each) => each.isSure);
+    if (!isSure || decorations.some((each) => each.setsMetadata)) overlay(limits, UNKNOWN, {});
   }
   for (const name of skipped) limits.delete(name);
   return limits;
-}
-
-function isLimit(call: TsMorph.CallExpression): boolean {
-  const names = ['Throttle', 'SkipThrottle', 'RateLimit', 'SkipRateLimit'];
-  return names.some((name) => isCalled(call.getExpression(), name));
 }
 
 /** The handlers of a class, with those that it inherits. */
@@ -203,7 +196,7 @@ function handlersOf(source: Source, lineage: readonly Class[]): TsMorph.MethodDe
 function handlerIn(source: Source, method: TsMorph.MethodDeclaration): string {
   const names = decorationsAt(source, method).map(({ call }) => call.getExpression().getText());
   const found = names.map((name) => HANDLERS.exec(name)?.[2] ?? '').filter(Boolean);
-  return found.find((name) => !LIMITS.test(name)) ?? found[0] ?? '';
+  return found.find((name) => !LIMITS.includes(name)) ?? found[0] ?? '';
 }
 
 function inWords(limits: Limits): string {

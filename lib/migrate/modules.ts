@@ -55,7 +55,7 @@ function migrateRoot(source: Source, call: TsMorph.CallExpression): void {
 
 function migrateAsync(source: Source, call: TsMorph.CallExpression): void {
   const [options] = call.getArguments();
-  const values = Node.isObjectLiteralExpression(options) ? valuesOf(source, options) : undefined;
+  const values = valuesOf(source, options);
   if (!values) return source.mark(call, 'forRootAsync: its argument is no object literal');
   const factory = values.get('useFactory');
   if (factory && !migrateFactory(source, factory)) return;
@@ -102,7 +102,7 @@ function returnedBy(factory: Node): Node[] {
 /** Returns the options of RateLimitModule for those of ThrottlerModule; `undefined` if they are left alone. */
 function optionsOf(source: Source, given: Node): string[] | undefined {
   if (Node.isArrayLiteralExpression(given)) return withRules(source, given, new Map());
-  const values = Node.isObjectLiteralExpression(given) ? valuesOf(source, given) : undefined;
+  const values = valuesOf(source, given);
   const throttlers = values?.get('throttlers');
   return values && Node.isArrayLiteralExpression(throttlers)
     ? withRules(source, throttlers, values)
@@ -115,10 +115,10 @@ function withRules(
   values: Values,
 ): string[] | undefined {
   const rules = new Map<string, string>();
-  const skips = SKIPS.flatMap((name) => (values.has(name) ? [[name, values.get(name)!] as const] : []));
+  const skips = [...values].filter(([name]) => SKIPS.includes(name));
   const switches: (Node | undefined)[] = [values.get('setHeaders')];
   for (const each of throttlers.getElements()) {
-    const options = Node.isObjectLiteralExpression(each) ? valuesOf(source, each) : undefined;
+    const options = valuesOf(source, each);
     if (!options) return undefined;
     const name = options.get('name');
     const known = name === undefined ? 'default' : source.valueOf(name);

@@ -9,8 +9,9 @@ const NO_FUNCTION = 'blockDuration: `block` of a rule is no function';
 
 const REQUEST = 'context.switchToHttp().getRequest()';
 
-/** Returns the named values of an object literal; `undefined` if it has anything else, such as a spread. */
-export function valuesOf(source: Source, object: TsMorph.ObjectLiteralExpression): Values | undefined {
+/** Returns the named values of an object literal; `undefined` for another node, and if it has more, such as a spread. */
+export function valuesOf(source: Source, object: Node | undefined): Values | undefined {
+  if (!Node.isObjectLiteralExpression(object)) return undefined;
   const values = new Map<string, Node>();
   for (const property of object.getProperties()) {
     if (Node.isPropertyAssignment(property)) {

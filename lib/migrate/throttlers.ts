@@ -34,7 +34,7 @@ export function decorationsAt(source: Source, place: Place) {
 }
 
 /** A node, what is in it, and in the functions and constants of the project that it uses. */
-export function nodesIn(source: Source, node: Node, seen = new Set<Node>()): Node[] {
+function nodesIn(source: Source, node: Node, seen = new Set<Node>()): Node[] {
   if (seen.has(node) || node.getSourceFile().isInNodeModules()) return [];
   seen.add(node);
   return [node, ...node.getDescendants()].flatMap((each) => {
@@ -44,14 +44,13 @@ export function nodesIn(source: Source, node: Node, seen = new Set<Node>()): Nod
 }
 
 /** Whether a node runs only a part of the code in it. */
-export function isBranch(node: Node): boolean {
+function isBranch(node: Node): boolean {
   if (Node.isBinaryExpression(node)) return /^(&&|\|\||\?\?)$/.test(node.getOperatorToken().getText());
   return Node.isIfStatement(node) || Node.isConditionalExpression(node) || Node.isSwitchStatement(node);
 }
 
 export function mapOf(source: Source, node: Node | undefined): Values | undefined {
-  const object = objectAt(node);
-  return object && valuesOf(source, object);
+  return valuesOf(source, objectAt(node));
 }
 
 export function entriesOf(
@@ -87,7 +86,7 @@ export function throttlersOf(
     .filter((list) => list.getElements().some((each) => /\b(ttl|limit)\b/.test(each.getText())));
   if (lists.length !== 1) return [[UNKNOWN, undefined]];
   const found = lists[0]!.getElements().map((each) => {
-    const values = Node.isObjectLiteralExpression(each) ? valuesOf(source, each) : undefined;
+    const values = valuesOf(source, each);
     const name = values?.has('name') ? source.valueOf(values.get('name')) : values && 'default';
     return [String(name ?? UNKNOWN), values] as const;
   });
