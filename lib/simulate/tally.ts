@@ -60,10 +60,9 @@ export interface DeniedClient {
 export class Tally {
   private readonly outcomes = [0, 0, 0];
   private readonly timeline = new Timeline();
-  private second = -1;
-  private deniedInSecond = 0;
-  private worstSecond = 0;
-  private mostInSecond = 0;
+  /** The last second with a denial, and the one with the most. */
+  private second = { at: -1, denied: 0 };
+  private worstSecond = this.second;
   private clients = 0;
   private clientsDenied = 0;
   private readonly worst: DeniedClient[] = [];
@@ -77,15 +76,9 @@ export class Tally {
     this.outcomes[outcome]! += 1;
     this.timeline.add(second, outcome);
     if (outcome !== DENIED) return;
-    if (second !== this.second) {
-      this.second = second;
-      this.deniedInSecond = 0;
-    }
-    this.deniedInSecond += 1;
-    if (this.deniedInSecond > this.mostInSecond) {
-      this.mostInSecond = this.deniedInSecond;
-      this.worstSecond = second;
-    }
+    if (second !== this.second.at) this.second = { at: second, denied: 0 };
+    this.second.denied += 1;
+    if (this.second.denied > this.worstSecond.denied) this.worstSecond = this.second;
   }
 
   /** Counts a client with all its requests. */
@@ -102,7 +95,7 @@ export class Tally {
 
   result() {
     const [allowed, delayed, denied] = this.outcomes as [number, number, number];
-    const worstSecond = { at: new Date(this.worstSecond * 1000).toISOString(), denied: this.mostInSecond };
+    const { at, denied: deniedThen } = this.worstSecond;
     return {
       requests: allowed + delayed + denied,
       /** Includes the delayed requests. */
@@ -114,7 +107,7 @@ export class Tally {
       /** The clients with the most denied requests, the worst first: at most 10. */
       worstClients: this.worst as readonly DeniedClient[],
       /** The second with the most denied requests, ISO 8601, in UTC; `null` without any. */
-      worstSecond: denied === 0 ? null : worstSecond,
+      worstSecond: denied === 0 ? null : { at: new Date(at * 1000).toISOString(), denied: deniedThen },
       timeline: this.timeline.bars(),
     };
   }

@@ -2,6 +2,7 @@ import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/comm
 import type { Decision, Fallback } from '../contracts/decision.js';
 import { readOptions, FROM_ONE, MILLISECONDS, oneOf, type OptionCheck } from '../contracts/options.js';
 import type { BaseStore } from '../contracts/base-store.js';
+import { seconds } from '../http/headers.js';
 import { RateLimiter } from '../limiter/rate-limiter.js';
 import { logStore, warnOfHeartbeats } from '../nest/checks/store-log.js';
 import { RateLimitUnavailableException } from '../nest/rate-limit.exception.js';
@@ -191,8 +192,4 @@ function recordOf(decision: Decision, ttl: number, limit: number, block: number)
     return { totalHits: limit - remaining, timeToExpire, isBlocked: false, timeToBlockExpire: 0 };
   const timeToBlockExpire = seconds(Math.min(retryAfterMs ?? block, block));
   return { totalHits: limit + 1, timeToExpire, isBlocked: true, timeToBlockExpire };
-}
-
-function seconds(milliseconds: number): number {
-  return Math.ceil(milliseconds / 1000);
 }
