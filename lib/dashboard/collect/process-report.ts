@@ -11,22 +11,15 @@ const VERSION = 3;
 export const LONGEST_FIGURES = 48 * 1024;
 /** Length that subjects can have however long the figures are. */
 const ROOM_FOR_SUBJECTS = 8 * 1024;
-type Checks = Readonly<Record<string, (value: unknown) => boolean>>;
-const isText = (value: unknown) => typeof value === 'string';
-const listOf = (isItem: (item: unknown) => boolean) => (value: unknown) =>
-  Array.isArray(value) && value.every(isItem);
-const COUNTS = { allowed: listOf(Number.isFinite), denied: listOf(Number.isFinite) };
-/** The checks of what every report has. */
-const REPORT: Checks = {
-  ...{ id: isText, host: isText, package: isText, liveRules: isText, problems: listOf(isText) },
-  ...{ second: Number.isFinite, span: Number.isFinite, since: Number.isFinite, pid: Number.isFinite },
-  ...{ ...COUNTS, uncounted: Number.isFinite, sources: listOf(Number.isFinite), keptMs: Number.isFinite },
-  ...{ durations: listOf(Array.isArray), servers: listOf(Array.isArray), rules: listOf(isFields) },
+const COUNTS = { allowed: [0], denied: [0] };
+/** An example of what every report has. */
+const REPORT = {
+  ...{ id: '', host: '', package: '', liveRules: '', problems: [''], keptMs: 0 },
+  ...{ second: 0, span: 0, since: 0, pid: 0, uncounted: 0, sources: [0] },
+  ...{ ...COUNTS, durations: [[]], servers: [[]], rules: [{}] },
 };
-const RULE: Checks = {
-  ...{ ...COUNTS, routes: listOf(Array.isArray), top: listOf(Array.isArray) },
-  ...{ wouldDeny: Number.isFinite, trialDeny: Number.isFinite, rest: Number.isFinite },
-};
+/** An example of what every report has of a rule. */
+const RULE = { ...COUNTS, routes: [[]], top: [[]], wouldDeny: 0, trialDeny: 0, rest: 0 };
 /** What the reports of earlier releases lack, which keep them for 5 s. */
 const EARLIER = { package: 'another', liveRules: '', problems: [], keptMs: 5000 };
 const MOST_PROBLEMS = 10;
@@ -99,14 +92,19 @@ export function reportOf(process: ProcessState, collector: Collector) {
  */
 export function readReport(text: string): ProcessReport | undefined {
   const read: Readonly<Record<string, unknown>> = { ...EARLIER, ...fieldsIn(text) };
-  if (!fits(read, REPORT)) return undefined;
+  if (!isLike(read, REPORT)) return undefined;
   const report = read as unknown as ProcessReport;
-  const rules = report.rules.filter((each) => fits({ ...each }, RULE));
+  const rules = report.rules.filter((each) => isLike(each, RULE));
   return { ...report, rules, minute: readMinute(report.minute) };
 }
 
-function fits(fields: Readonly<Record<string, unknown>>, checks: Checks): boolean {
-  return Object.entries(checks).every(([name, accepts]) => accepts(fields[name]));
+/** Whether a value has the types of an example: an object all its fields, and each item of a list that of its only item. */
+function isLike(value: unknown, example: unknown): boolean {
+  if (Array.isArray(example))
+    return Array.isArray(value) && value.every((each) => example.every((item) => isLike(each, item)));
+  if (isFields(example))
+    return isFields(value) && Object.entries(example).every(([name, field]) => isLike(value[name], field));
+  return typeof example === 'number' ? Number.isFinite(value) : typeof value === typeof example;
 }
 
 /** Returns as many problems as a report holds, the last of each code first, and how many there are beside them. */
