@@ -28,8 +28,8 @@ const LAST_MS = 5000;
 
 /** A page that follows the figures. */
 interface Stream {
-  /** The second in which it was opened. */
-  readonly since: number;
+  /** The seconds since it was opened. */
+  age: number;
   /** Whether it has the last snapshot, so that the changes suffice. */
   isCurrent: boolean;
 }
@@ -44,7 +44,6 @@ export class EventStreams implements OnModuleDestroy {
   private timer: Timer | undefined;
   private isSending = false;
   private last: Snapshot | undefined;
-  private seconds = 0;
   private hasEnded = false;
 
   constructor(@Inject(Snapshots) private readonly snapshots: Snapshots) {}
@@ -68,7 +67,7 @@ export class EventStreams implements OnModuleDestroy {
       return;
     }
     response.write('retry: 1000\n\n');
-    this.streams.set(response, { since: this.seconds, isCurrent: false });
+    this.streams.set(response, { age: 0, isCurrent: false });
     response.on('error', () => this.close(response));
     afterResponse(response, () => this.close(response));
     this.timer ??= every(SENT_EVERY_MS, () => this.tick());
@@ -96,9 +95,9 @@ export class EventStreams implements OnModuleDestroy {
   }
 
   private tick(): void {
-    this.seconds += 1;
-    for (const [response, { since }] of this.streams) {
-      if (this.seconds - since >= LONGEST) this.end(response);
+    for (const [response, stream] of this.streams) {
+      stream.age += 1;
+      if (stream.age >= LONGEST) this.end(response);
     }
     void this.sendSnapshot();
   }

@@ -32,8 +32,8 @@ const UNKNOWN: Permits = { remaining: null, isBlocked: false };
  */
 @Injectable()
 export class RemainingPermits {
-  private known = new Map<string, { readonly permits: Permits; readonly read: number }>();
-  private reads = 0;
+  /** What was read of each counter, the last one that was read at the end. */
+  private readonly known = new Map<string, Permits>();
 
   constructor(@Inject(RateLimitService) private readonly limits: RateLimitService) {}
 
@@ -41,25 +41,20 @@ export class RemainingPermits {
   async of(counters: readonly AskedCounter[]): Promise<readonly Permits[]> {
     const hits = counters.map((counter) => this.hitOf(counter));
     const byKey = new Map(hits.flatMap((hit) => (hit ? [[hit.key, hit] as const] : [])));
-    this.known = new Map([...this.known].filter(([key]) => byKey.has(key)));
-    await this.read([...byKey.values()].sort((one, other) => this.readAt(one) - this.readAt(other)));
-    return hits.map((hit) => (hit && this.known.get(hit.key)?.permits) ?? UNKNOWN);
+    for (const key of this.known.keys()) if (!byKey.has(key)) this.known.delete(key);
+    const unread = [...byKey.keys()].filter((key) => !this.known.has(key));
+    const next = [...unread, ...this.known.keys()].slice(0, MOST_READ);
+    await this.read(next.map((key) => byKey.get(key)!));
+    return hits.map((hit) => (hit && this.known.get(hit.key)) ?? UNKNOWN);
   }
 
   private async read(hits: readonly RuleHit[]): Promise<void> {
-    const part = hits.slice(0, MOST_READ);
-    if (part.length === 0) return;
-    const states = await statesOf(this.limits, part);
-    this.reads += 1;
-    for (const { hit, blockedMs, ...state } of states) {
+    for (const { hit, blockedMs, ...state } of await statesOf(this.limits, hits)) {
       const isBlocked = blockedMs !== undefined || hit.rule.resolved?.['exception'] === 'deny';
       const remaining = hasFigures(state) ? state.remaining : null;
-      this.known.set(hit.key, { permits: { remaining, isBlocked }, read: this.reads });
+      this.known.delete(hit.key);
+      this.known.set(hit.key, { remaining, isBlocked });
     }
-  }
-
-  private readAt({ key }: RuleHit): number {
-    return this.known.get(key)?.read ?? 0;
   }
 
   private hitOf({ route, ...counter }: AskedCounter): RuleHit | undefined {
