@@ -116,10 +116,7 @@ const LONGEST_VALUE = 1000;
 const ALGORITHM: EffectiveField = { value: DEFAULT_ALGORITHM, from: 'the default' };
 
 /** What the page shows of a rule besides its figures. */
-type RuleView = Pick<
-  SnapshotRule,
-  'rule' | 'routes' | 'fields' | 'noPreview' | 'shadow' | 'change' | 'exceptions'
->;
+type RuleView = ReturnType<typeof viewOf>;
 
 /** Returns the rules that this process applies by their names, with the origin of each field. */
 function viewsOf(rules: readonly EffectiveRule[]): ReadonlyMap<string, RuleView> {
@@ -128,7 +125,7 @@ function viewsOf(rules: readonly EffectiveRule[]): ReadonlyMap<string, RuleView>
   return new Map(Array.from(byName, ([name, each]) => [name, viewOf(each)]));
 }
 
-function viewOf(rules: readonly EffectiveRule[]): RuleView {
+function viewOf(rules: readonly EffectiveRule[]) {
   const [first] = rules as readonly [EffectiveRule];
   const { live, rule, exceptions } = first;
   const all = rules.map(({ fields }) => ({ ...fields, algorithm: fields['algorithm'] ?? ALGORITHM }));

@@ -1,3 +1,5 @@
+import { entryOf } from '../../contracts/entry-of.js';
+
 /** An element with its count: at most `count`, and at least `count - error`; the note is what came with it the last time. */
 export type CountedElement = readonly [
   element: string,
@@ -74,10 +76,9 @@ export function mergeFrequent(sketches: readonly Frequent[], most: number): Freq
   const merged = new Map<string, Counter>();
   for (const sketch of sketches) {
     for (const [element, count, error, note] of sketch.top) {
-      const known = merged.get(element) ?? { count: rest, error: rest, note };
+      const known = entryOf(merged, element, () => ({ count: rest, error: rest, note }));
       known.count += count - sketch.rest;
       known.error += error - sketch.rest;
-      merged.set(element, known);
     }
   }
   const top = listOf(merged);

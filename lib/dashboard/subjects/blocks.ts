@@ -1,4 +1,5 @@
 import { Inject, Injectable, ServiceUnavailableException, type OnModuleDestroy } from '@nestjs/common';
+import { entryOf } from '../../contracts/entry-of.js';
 import { fieldsIn } from '../../contracts/fields.js';
 import { after, type Timer } from '../../contracts/timer.js';
 import type { BlockOptions } from '../../limiter/rate-limiter.options.js';
@@ -126,9 +127,9 @@ export class Blocks implements OnModuleDestroy {
   }
 
   private add(name: string, noted: object, forMs: number): void {
-    const begun = this.begun.get(name) ?? new Map<string, number>();
+    const begun = entryOf(this.begun, name, () => new Map<string, number>());
     const text = JSON.stringify(noted);
-    if (begun.size < MOST_ADDED || begun.has(text)) this.begun.set(name, begun.set(text, Date.now() + forMs));
+    if (begun.size < MOST_ADDED || begun.has(text)) begun.set(text, Date.now() + forMs);
     this.timer ??= after(ADDED_EVERY_MS, () => void this.addBegun());
   }
 

@@ -154,11 +154,7 @@ function finder(names: readonly string[]): Lookup<Fields> {
   const paths = names.map((name) => ({ name, steps: name.split('.') }));
   return (line) => {
     for (const { name, steps } of paths) {
-      const value = Object.hasOwn(line, name)
-        ? line[name]
-        : steps.length > 1
-          ? inside(line, steps)
-          : undefined;
+      const value = line[name] ?? (steps.length > 1 ? inside(line, steps) : undefined);
       if (value !== undefined && value !== null) return value;
     }
     return undefined;
