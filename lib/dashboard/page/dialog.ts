@@ -60,13 +60,8 @@ interface FormOptions {
 /** The form of a dialog. Without other attributes, the focus starts at Cancel. */
 export function dialogForm(state: ReturnType<typeof useForm>, options: FormOptions) {
   const { close, content, action, run, aside, attributes } = options;
-  const onSubmit = (event: Event) => {
-    event.preventDefault();
-    const texts = textsOf(event.currentTarget as HTMLFormElement);
-    void state.attempt(() => run(texts));
-  };
   const kind = attributes ? 'primary' : 'danger';
-  return h('form', { onSubmit, ...attributes }, [
+  return form({ ...attributes }, (texts) => void state.attempt(() => run(texts)), [
     content,
     h('p', { class: 'problem', role: 'alert' }, state.problem),
     h('div', { class: 'dialog-buttons' }, [
@@ -75,6 +70,15 @@ export function dialogForm(state: ReturnType<typeof useForm>, options: FormOptio
       h('button', { class: kind, disabled: state.isRunning }, action),
     ]),
   ]);
+}
+
+/** A form that calls a function with its texts. */
+function form(attributes: object, submit: (texts: FormTexts) => void, content: ComponentChildren) {
+  const onSubmit = (event: Event) => {
+    event.preventDefault();
+    submit(textsOf(event.currentTarget as HTMLFormElement));
+  };
+  return h('form', { onSubmit, ...attributes }, content);
 }
 
 export function textsOf(form: HTMLFormElement): FormTexts {
@@ -98,11 +102,7 @@ export function useReading(initial: string) {
 
 /** A form that calls a function with a text. */
 export function searchForm(name: string, [label, action]: readonly string[], search: (text: string) => void) {
-  const onSubmit = (event: Event) => {
-    event.preventDefault();
-    search(textsOf(event.currentTarget as HTMLFormElement)[name]!.trim());
-  };
-  return h('form', { class: 'find', onSubmit }, [
+  return form({ class: 'find' }, (texts) => search(texts[name]!.trim()), [
     h('label', { for: name }, label),
     h('input', { id: name, name, autocomplete: 'off', maxLength: 4096 }),
     h('button', { class: 'primary' }, action),

@@ -86,9 +86,10 @@ export class SnapshotStream {
   ) {}
 
   start(): void {
-    this.onConnection({ state: 'connecting' });
     this.open();
-    setInterval(() => this.checkSilence(), 1000);
+    setInterval(() => {
+      if (performance.now() - this.lastAt > SILENCE_MS) void this.reopen();
+    }, 1000);
   }
 
   private open(): void {
@@ -110,10 +111,6 @@ export class SnapshotStream {
     this.lastAt = performance.now();
     this.onConnection({ state: 'live' });
     this.onSnapshot(snapshot);
-  }
-
-  private checkSilence(): void {
-    if (this.source && performance.now() - this.lastAt > SILENCE_MS) void this.reopen();
   }
 
   /**
