@@ -28,7 +28,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /** A request that takes one permit. */
 const request = (subject: number, more: Partial<AddedRequest> = {}): AddedRequest => {
-  return { subject, route: 0, cost: 1, isDenied: false, ...more };
+  return { subject, route: 0, cost: 1, isDenied: false, resolved: undefined, ...more };
 };
 
 /** Replays a record of one route until a minute after its start, by a rule and by its live change. */

@@ -2,17 +2,7 @@ import { fieldsIn } from '../../contracts/fields.js';
 import type { Resolved } from '../../rules/compiled-rule.js';
 
 /** A request to record. */
-export interface AddedRequest {
-  /** Hash of the subject. */
-  readonly subject: number;
-  /** Hash of the route of the counter. */
-  readonly route: number;
-  readonly cost: number;
-  /** Whether the rule denied it: its response is unknown. */
-  readonly isDenied: boolean;
-  /** What the request determined for its rule; requests share equal values. */
-  readonly resolved?: Resolved | undefined;
-}
+export type AddedRequest = Omit<RecordedRequest, 'at' | 'refundedAt'>;
 
 /** A request of the record. */
 export type RecordedRequest = Readonly<ReturnType<typeof requestOf>>;
@@ -209,16 +199,20 @@ export function mergeTraffic(records: readonly RecordedTraffic[]) {
 }
 
 function requestOf(row: readonly number[], values: readonly Resolved[]) {
-  const [end, value] = [row[END]!, values[row[VALUE]! - 1]];
+  const end = row[END]!;
   return {
     /** Milliseconds since the epoch. */
     at: row[AT]!,
+    /** Hash of the subject. */
     subject: row[SUBJECT]!,
+    /** Hash of the route of the counter. */
     route: row[ROUTE]!,
     cost: row[COST]!,
+    /** Whether the rule denied it: its response is unknown. */
     isDenied: end === DENIED,
     /** When its permits were refunded or released, in milliseconds since the epoch; absent if they were not. */
     refundedAt: end > 0 ? end : undefined,
-    resolved: value,
+    /** What the request determined for its rule; requests share equal values. */
+    resolved: values[row[VALUE]! - 1],
   };
 }
