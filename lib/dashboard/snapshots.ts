@@ -13,6 +13,7 @@ import { RemainingPermits } from './subjects/remaining-permits.js';
 import { DEFAULT_ALGORITHM } from '../rules/rule.js';
 import type { EffectiveField, EffectiveRule } from '../nest/live-rules.js';
 import { isLiveField } from '../nest/rules/live-layer.js';
+import { entriesOf } from '../nest/rules/rule-table.js';
 import { entryOf } from '../contracts/entry-of.js';
 import { whyNoPreview } from './preview/replay-traffic.js';
 
@@ -64,8 +65,7 @@ export class Snapshots {
     const shown = ({ rule, subject, fields }: SourcedRule): SnapshotLive =>
       shownLive(secret, { rule, subject, fields });
     const { at, reason, stored } = loss;
-    const changes = [...this.limits.table.changes.values()];
-    const inForce = changes.flatMap(({ layer, exceptions }) => [...(layer ? [layer] : []), ...exceptions]);
+    const inForce = [...this.limits.table.changes.values()].flatMap(entriesOf);
     return { at, reason, inForce: inForce.map(shown), stored: stored.map(shown) };
   }
 

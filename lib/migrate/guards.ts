@@ -152,10 +152,7 @@ function migrateDenial(source: Source, member: Member): void {
 }
 
 /** Returns where the detail of a denial is read; `undefined` for a use that has no counterpart. */
-function usesOf(
-  member: Node,
-  detail: TsMorph.ParameterDeclaration,
-): (TsMorph.PropertyAccessExpression | undefined)[] {
+function usesOf(member: Node, detail: TsMorph.ParameterDeclaration) {
   return member
     .getDescendantsOfKind(SyntaxKind.Identifier)
     .filter((each) => each.getText() === detail.getName() && each.getParent() !== detail)

@@ -208,10 +208,7 @@ function look(sources: readonly Source[]): Application {
 }
 
 /** Returns a table of the routes, and whether each has the same limits as before, all of them known. */
-function tableOf(
-  before: RouteLimits,
-  after: RouteLimits,
-): { readonly lines: string[]; readonly isSame: boolean } {
+function tableOf(before: RouteLimits, after: RouteLimits) {
   const labels = [...before.keys()].map((key) => key.split(' ')[0]!);
   const routes = Array.from(before, ([key, limits], index) => {
     const label = labels[index]!;

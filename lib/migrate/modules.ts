@@ -109,11 +109,7 @@ function optionsOf(source: Source, given: Node): string[] | undefined {
     : undefined;
 }
 
-function withRules(
-  source: Source,
-  throttlers: TsMorph.ArrayLiteralExpression,
-  values: Values,
-): string[] | undefined {
+function withRules(source: Source, throttlers: TsMorph.ArrayLiteralExpression, values: Values) {
   const rules = new Map<string, string>();
   const skips = [...values].filter(([name]) => SKIPS.includes(name));
   const switches: (Node | undefined)[] = [values.get('setHeaders')];

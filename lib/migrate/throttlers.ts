@@ -53,10 +53,7 @@ export function mapOf(source: Source, node: Node | undefined): Values | undefine
   return valuesOf(source, objectAt(node));
 }
 
-export function entriesOf(
-  source: Source,
-  node: Node | undefined,
-): readonly (readonly [string, Node | undefined])[] {
+export function entriesOf(source: Source, node: Node | undefined) {
   return [...(mapOf(source, node) ?? [[UNKNOWN, undefined] as const])];
 }
 

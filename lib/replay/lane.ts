@@ -22,10 +22,7 @@ interface DrawnRequest {
 }
 
 /** Returns the paths of the requests: a bar up is allowed, a slope delayed, a short bar down denied. */
-export function pathsOf(
-  decided: readonly DrawnRequest[],
-  lane: Lane,
-): Readonly<Record<DrawnRequest['outcome'], string>> {
+export function pathsOf(decided: readonly DrawnRequest[], lane: Lane) {
   const { above, below } = lane;
   const paths = { allowed: '', delayed: '', denied: '' };
   for (const { at, goesAt, outcome } of decided) {

@@ -87,10 +87,7 @@ export class Explanations implements OnModuleInit {
   }
 
   /** Adds the requests that all processes have recorded of the subjects. */
-  private async withRequests(
-    { rules, at = 0, ...denial }: SentDenial,
-    until: number,
-  ): Promise<Omit<Explanation<EventSubject>, 'id'>> {
+  private async withRequests({ rules, at = 0, ...denial }: SentDenial, until: number) {
     const wanted = rules.filter(isDenying);
     const asked = { queueMs: 0, waitMs: Math.max(0, until - performance.now()) };
     const answers = this.processes.ask('requests', JSON.stringify(wanted), asked);
@@ -98,9 +95,9 @@ export class Explanations implements OnModuleInit {
     const others = texts.map((text) => JSON.parse(text ?? '[]') as readonly RecordedRequests[]);
     const all = [this.recorded(wanted), ...others];
     const explained = rules.map((each) => {
-      const nth = wanted.findIndex(({ rule }) => rule === each.rule);
+      const nth = wanted.indexOf(each);
       const lists = all.flatMap((list) => list[nth] ?? []);
-      const recorded = isDenying(each) && { recorded: merged(lists, at) };
+      const recorded = nth >= 0 && { recorded: merged(lists, at) };
       return { ...each, subject: subjectForPrograms(subjectOfText(each.subject)), ...recorded };
     });
     const problem = texts.includes(null) && { problem: UNSENT };

@@ -90,11 +90,7 @@ function reading(checks: Checks, run: Change['run']): Change {
 }
 
 /** What a method of `SubjectActions` does with a subject of a rule. */
-function ofSubject(
-  name: 'reset' | 'block' | 'set' | 'unblock' | 'unset',
-  done: string,
-  checks: Checks = {},
-): Change {
+function ofSubject(name: 'reset' | 'block' | 'set' | 'unblock' | 'unset', done: string, checks: Checks = {}) {
   const run: Change['run'] = ({ subjects }, given) => subjects[name]({ ...given }); // The author is read once, and first.
   return { checks: { rule: TEXT, subject: TEXT, ...checks }, done, run };
 }

@@ -85,10 +85,7 @@ export function knownHits(
 }
 
 /** Returns the state of each counter, without taking permits. */
-export async function statesOf(
-  { engine }: RateLimitService,
-  hits: readonly RuleHit[],
-): Promise<readonly SubjectState[]> {
+export async function statesOf({ engine }: RateLimitService, hits: readonly RuleHit[]) {
   const states: SubjectState[] = [];
   for (let first = 0; first < hits.length; first += MOST_READ) {
     const part = hits.slice(first, first + MOST_READ);

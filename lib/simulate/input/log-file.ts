@@ -42,7 +42,7 @@ export class LogFile {
   private at = 0;
   /** In microseconds. A line with a later time is malformed: it would decide all later lines at that time. */
   private readonly latest = (Date.now() + CLOCKS_APART) * 1000;
-  private readonly chunks: AsyncGenerator<readonly string[], undefined>;
+  private readonly chunks: ReturnType<typeof readLines>;
 
   constructor(
     readonly path: string,
@@ -111,10 +111,7 @@ export class LogFile {
 }
 
 /** Visits the requests of several files in the order of their times. The order of lines in a file is kept. */
-export async function visitInOrder(
-  files: readonly LogFile[],
-  visit: (request: LoggedRequest) => void,
-): Promise<void> {
+export async function visitInOrder(files: readonly LogFile[], visit: (request: LoggedRequest) => void) {
   const open = new Set(files);
   for (const file of files) if (!(await file.fill())) open.delete(file);
   while (open.size > 0) {
@@ -128,9 +125,7 @@ export async function visitInOrder(
 const LONGEST = 1 << 20;
 
 /** Splits chunks into lines, and returns those of each chunk together. */
-export async function* readLines(
-  chunks: AsyncIterable<Buffer>,
-): AsyncGenerator<readonly string[], undefined> {
+export async function* readLines(chunks: AsyncIterable<Buffer>) {
   const decoder = new StringDecoder('utf8');
   let rest = '';
   let isFirst = true;

@@ -42,10 +42,7 @@ function targetText({ share, of }: Target): string {
 }
 
 /** Returns the suggested limit in one sentence and the reason for it, or no line without a suggestion. */
-export function verdictOf(
-  { suggestions, requests, by }: Simulation,
-  target: Target | undefined,
-): readonly string[] {
+export function verdictOf({ suggestions, requests, by }: Simulation, target: Target | undefined) {
   const found = suggestions.filter(({ limit }) => limit !== null);
   const best = found.find(({ algorithm }) => algorithm === DEFAULT_ALGORITHM) ?? found[0];
   if (!best || !target) return [];
