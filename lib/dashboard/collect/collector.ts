@@ -78,7 +78,7 @@ export class Collector implements DecisionObserver {
         counts.denied.add(second); // Denied without being counted by the limiter.
       else if (trialOf === undefined) {
         const isDeniedElsewhere = denials > (isAllowed ? 0 : 1);
-        counts.add(now, second, result, hit, isDeniedElsewhere);
+        counts.add(now, result, hit, isDeniedElsewhere);
         if (counts.isRefunded && decision.allowed) this.countedAt.set(decision, now);
       } else if (!result.allowed) counts.trialDeny.add(second);
     }

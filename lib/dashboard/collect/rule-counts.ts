@@ -45,13 +45,8 @@ export class RuleCounts {
    *
    * @param isDeniedElsewhere whether another rule denied the request, so that this one did not count it
    */
-  add(
-    now: number,
-    second: number,
-    { allowed, shadow }: RuleDecision,
-    hit: RuleHit,
-    isDeniedElsewhere: boolean,
-  ): void {
+  add(now: number, { allowed, shadow }: RuleDecision, hit: RuleHit, isDeniedElsewhere: boolean): void {
+    const second = Math.floor(now / 1000);
     if (!allowed && shadow) this.wouldDeny.add(second);
     (allowed || shadow ? this.allowed : this.denied).add(second);
     const text = subjectText(hit.subject);

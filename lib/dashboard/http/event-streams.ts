@@ -58,7 +58,8 @@ export class EventStreams implements OnModuleDestroy {
     }
     // The page may have been closed while the guards checked the request.
     if (response.closed || response.req.socket.destroyed) return;
-    writeHead(response, 200, 'text/event-stream; charset=utf-8', {
+    writeHead(response, 200, {
+      'content-type': 'text/event-stream; charset=utf-8',
       'x-accel-buffering': 'no',
       ...(response.req.httpVersionMajor === 1 && { connection: 'keep-alive' }), // HTTP/2 forbids it.
     });

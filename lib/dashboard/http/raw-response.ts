@@ -42,21 +42,17 @@ export function rawResponse(response: unknown): ServerResponse {
 }
 
 /** Starts a response with the headers of the page. */
-export function writeHead(
-  response: ServerResponse,
-  status: number,
-  type: string,
-  headers: Readonly<Record<string, string>> = {},
-): void {
+export function writeHead(response: ServerResponse, status: number, headers: Reply['headers']): void {
   for (const name of response.getHeaderNames()) {
     if (name.startsWith('access-control-')) response.removeHeader(name);
   }
-  response.writeHead(status, { ...HEADERS, 'content-type': type, ...headers });
+  response.writeHead(status, { ...HEADERS, ...headers });
 }
 
 export function send(response: ServerResponse, { status, type, body, headers }: Reply): void {
   if (response.headersSent || response.destroyed) return;
-  writeHead(response, status, type, { 'content-length': String(Buffer.byteLength(body)), ...headers });
+  const length = String(Buffer.byteLength(body));
+  writeHead(response, status, { 'content-type': type, 'content-length': length, ...headers });
   response.end(body);
 }
 
