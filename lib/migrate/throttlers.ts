@@ -63,12 +63,10 @@ export function rootsOf(sources: readonly Source[], module: string) {
     .filter(({ file }) => !isTest(file))
     .flatMap((source) => {
       const name = source.localName(module) ?? module;
+      const names = [`${name}.forRoot`, `${name}.forRootAsync`];
       const calls = source.file.getDescendantsOfKind(SyntaxKind.CallExpression);
-      return calls
-        .filter((call) =>
-          [`${name}.forRoot`, `${name}.forRootAsync`].includes(call.getExpression().getText()),
-        )
-        .map((call) => ({ source, call }));
+      const roots = calls.filter((call) => names.includes(call.getExpression().getText()));
+      return roots.map((call) => ({ source, call }));
     });
 }
 

@@ -1,5 +1,6 @@
 import { LruEntry, LruMap } from '../contracts/lru-map.js';
 import { ReplayedCounter } from '../replay/counter.js';
+import { copyOfText } from '../rules/subject.js';
 
 /** A client: all requests of one subject. */
 export class Client extends LruEntry<Client> {
@@ -61,10 +62,9 @@ export class Clients {
   }
 
   private added(subject: string): Client {
-    // A part of a line keeps the whole chunk of the file in memory: copy it.
-    const copy = Buffer.from(subject, 'utf16le').toString('utf16le');
     const counters = Array.from({ length: this.options.rules }, () => new ReplayedCounter());
-    const client = new Client(copy, counters);
+    // A part of a line would keep the whole chunk of the file in memory.
+    const client = new Client(copyOfText(subject), counters);
     this.clients.add(client);
     return client;
   }
