@@ -138,18 +138,15 @@ function ruleReport([rule, counts]: [string, RuleCounts], second: number) {
  */
 function withSubjects(rules: readonly RuleReport[], length: number): readonly RuleReport[] {
   const listed = rules.map(({ rest }) => ({ top: [] as CountedElement[], rest }));
+  const subjects = rules.flatMap(({ top }, index) => top.map((subject, nth) => ({ subject, nth, index })));
   let room = length;
-  for (let nth = 0; nth < MOST_SUBJECTS; nth += 1) {
-    for (const [index, { top }] of rules.entries()) {
-      const subject = top[nth];
-      if (!subject) continue;
-      const needed = JSON.stringify(subject).length + 1;
-      const list = listed[index]!;
-      if (needed > room) list.rest = Math.max(list.rest, subject[1]);
-      else {
-        list.top.push(subject);
-        room -= needed;
-      }
+  for (const { subject, index } of subjects.sort((one, other) => one.nth - other.nth)) {
+    const needed = JSON.stringify(subject).length + 1;
+    const list = listed[index]!;
+    if (needed > room) list.rest = Math.max(list.rest, subject[1]);
+    else {
+      list.top.push(subject);
+      room -= needed;
     }
   }
   return rules.map((rule, index) => ({ ...rule, ...listed[index]! }));

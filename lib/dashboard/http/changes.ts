@@ -26,16 +26,13 @@ import { authorOf, ownEntry, pathEnd, type DashboardRequest } from './request-ch
 
 type Checks = Readonly<Partial<Record<keyof Given, OptionCheck>>>;
 
-const TEXT: OptionCheck = { ...matching(/./s, 'a text that is not empty'), isRequired: true };
-const FIELDS: OptionCheck = {
-  allowed: 'an object with fields of a rule',
-  accepts: isFields,
-  isRequired: true,
-};
+const required = (check: OptionCheck): OptionCheck => ({ ...check, isRequired: true });
+const TEXT = required(matching(/./s, 'a text that is not empty'));
+const FIELDS = required({ allowed: 'an object with fields of a rule', accepts: isFields });
 /** That of `change`, or 0 without one. */
-const VERSION: OptionCheck = { ...UNSET_OPTIONS.version, isRequired: true };
+const VERSION = required(UNSET_OPTIONS.version);
 const { reason } = UNSET_OPTIONS;
-const LENGTH: OptionCheck = { ...durationOption, isRequired: true };
+const LENGTH = required(durationOption);
 
 /** A request that changes something: the fields of its body, and what it does. */
 interface Change {

@@ -19,12 +19,6 @@ const MOST_UNMASKED = 100;
 const LONGEST_REASON = 1024;
 const REASON = 'blocked on the operations page';
 
-/** A subject to unmask. */
-export interface SubjectOfRule {
-  readonly rule: string;
-  readonly id: string;
-}
-
 /** The fields of a body: those that the checks of a change name. */
 export interface Given {
   readonly rule: string;
@@ -32,7 +26,8 @@ export interface Given {
   readonly subject: string;
   /** The id of a denial. */
   readonly id: string;
-  readonly subjects: readonly SubjectOfRule[];
+  /** The subjects to unmask. */
+  readonly subjects: readonly Readonly<Record<'rule' | 'id', string>>[];
   readonly fields: LiveRuleFields;
   readonly expires: Duration;
   readonly version: number;
