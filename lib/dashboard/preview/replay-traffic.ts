@@ -97,11 +97,8 @@ export function replayedRule(current: RuleFields, changed: RuleFields, exception
     compileVaried({ ...fields, cost: 0, ...(isHeld && { lease: LONGEST_LEASE }) }, path);
   const pairOf = (resolved: Resolved = {}) => {
     const now = resolvedFields(current, resolved, path);
-    const then = resolvedFields(
-      changed,
-      exception === undefined ? resolved : { ...resolved, exception },
-      path,
-    );
+    const excepted = exception === undefined ? resolved : { ...resolved, exception };
+    const then = resolvedFields(changed, excepted, path);
     const costThen = costChange(now['cost'] ?? 1, then['cost'] ?? 1);
     return { now: compiled(now), then: compiled(then), costThen };
   };
