@@ -5,9 +5,9 @@ import type { Subject } from '../../rules/subject.js';
 import type { DecisionEvent, DecisionObserver } from '../../limiter/events.js';
 import type { BlockOptions } from '../../limiter/rate-limiter.options.js';
 import { type DenialRecord, SubjectTimelines } from './denial-record.js';
-import { CHART_S, RULE_CHART_S } from '../snapshot.js';
+import { CHART_S, RATE_S, RULE_CHART_S } from '../snapshot.js';
 import { Minutes, MOST_RULES, Durations, Seconds } from './counts.js';
-import { RATE_S, RuleCounts } from './rule-counts.js';
+import { RuleCounts } from './rule-counts.js';
 
 /** Sources in the order of `Collector.sources`. */
 export const SOURCES = ['store', 'cache', 'prefetched', 'fallback'] as const;
@@ -17,7 +17,7 @@ export const FALLBACK = 3;
 export class Collector implements DecisionObserver {
   readonly allowed = new Seconds(CHART_S);
   readonly denied = new Seconds(CHART_S);
-  readonly durations = new Durations(RATE_S);
+  readonly durations = new Durations();
   readonly sources = SOURCES.map(() => new Seconds(RATE_S));
   readonly minutes = new Minutes();
   readonly rules = new Map<string, RuleCounts>();

@@ -1,4 +1,5 @@
 import { isFields } from '../../contracts/fields.js';
+import { RATE_S } from '../snapshot.js';
 import { entryOf } from '../../contracts/entry-of.js';
 
 /** Milliseconds of a minute. */
@@ -119,9 +120,9 @@ export class Seconds {
     return Array.from({ length }, (_, index) => this.at(second - length + index));
   }
 
-  /** Returns the sum of the counts of a number of seconds before a second. */
-  sum(second: number, length: number): number {
-    return sum(this.before(second, length));
+  /** Returns the sum of the counts of the last 10 seconds before a second. */
+  sum(second: number): number {
+    return sum(this.before(second, RATE_S));
   }
 
   private at(second: number): number {
@@ -145,24 +146,19 @@ const PER_DOUBLING = 4;
 const BUCKETS = 80;
 
 /** Counts of durations by bucket: the index and the count of each bucket that has some. */
-export type DurationCounts = readonly (readonly [bucket: number, count: number])[];
+type DurationCounts = readonly (readonly [bucket: number, count: number])[];
 
-/** Counts durations for each of the last seconds, in buckets whose bounds grow by 2^(1/4). */
+/** Counts durations for each of the last 10 seconds, in buckets whose bounds grow by 2^(1/4). */
 export class Durations {
-  private readonly buckets: Seconds[];
-
-  /** @param kept number of seconds that are kept, including the current one */
-  constructor(private readonly kept: number) {
-    this.buckets = Array.from({ length: BUCKETS }, () => new Seconds(kept));
-  }
+  private readonly buckets = Array.from({ length: BUCKETS }, () => new Seconds(RATE_S));
 
   add(second: number, durationMs: number): void {
     this.buckets[bucketOf(durationMs)]!.add(second);
   }
 
-  /** Returns the durations of all seconds that are kept before a second. */
+  /** Returns the durations of the last 10 seconds before a second. */
   before(second: number): DurationCounts {
-    const counts = this.buckets.map((bucket, index) => [index, bucket.sum(second, this.kept)] as const);
+    const counts = this.buckets.map((bucket, index) => [index, bucket.sum(second)] as const);
     return counts.filter(([, count]) => count > 0);
   }
 }

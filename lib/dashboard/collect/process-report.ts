@@ -1,8 +1,8 @@
 import { fieldsIn, isFields } from '../../contracts/fields.js';
-import { CHART_S, RULE_CHART_S, type BreakerState, type SnapshotProcess } from '../snapshot.js';
+import { CHART_S, RATE_S, RULE_CHART_S, type BreakerState, type SnapshotProcess } from '../snapshot.js';
 import type { Collector } from './collector.js';
 import { readMinute, sum } from './counts.js';
-import { RATE_S, type RouteCounts, type RuleCounts } from './rule-counts.js';
+import type { RouteCounts, RuleCounts } from './rule-counts.js';
 import type { CountedElement } from './space-saving.js';
 
 /** Version of the form. Processes of other versions read each other's reports during a deploy: fields are only added. */
@@ -58,7 +58,7 @@ export function reportOf(process: ProcessState, collector: Collector) {
   const rules: RuleReport[] = [];
   const problems = shownProblems(process.problems);
   let room = LONGEST_FIGURES - JSON.stringify([minute, problems]).length;
-  let uncounted = collector.uncounted.sum(second, RATE_S);
+  let uncounted = collector.uncounted.sum(second);
   for (const report of Array.from(collector.rules, (each) => ruleReport(each, second)).sort(byRequests)) {
     const { length } = JSON.stringify({ ...report, top: [] });
     if (length <= room) {
@@ -75,7 +75,7 @@ export function reportOf(process: ProcessState, collector: Collector) {
     span: RATE_S - (second - now),
     ...secondsOf(collector, second, CHART_S),
     durations: collector.durations.before(second),
-    sources: collector.sources.map((counts) => counts.sum(second, RATE_S)),
+    sources: collector.sources.map((counts) => counts.sum(second)),
     servers: process.servers.slice(0, 100),
     problems,
     rules: withSubjects(rules, Math.max(room, ROOM_FOR_SUBJECTS)),
@@ -125,8 +125,8 @@ function ruleReport([rule, counts]: [string, RuleCounts], second: number) {
   return {
     rule,
     ...secondsOf(counts, second, RULE_CHART_S),
-    wouldDeny: counts.wouldDeny.sum(second, RATE_S),
-    trialDeny: counts.trialDeny.sum(second, RATE_S),
+    wouldDeny: counts.wouldDeny.sum(second),
+    trialDeny: counts.trialDeny.sum(second),
     routes: routesOf(counts, second),
     ...counts.subjects.list(second, MOST_SUBJECTS),
   };
@@ -155,8 +155,7 @@ function withSubjects(rules: readonly RuleReport[], length: number): readonly Ru
 function routesOf({ routes }: RuleCounts, second: number) {
   return Array.from(
     routes,
-    ([route, { allowed, denied }]) =>
-      [route, allowed.sum(second, RATE_S), denied.sum(second, RATE_S)] as const,
+    ([route, { allowed, denied }]) => [route, allowed.sum(second), denied.sum(second)] as const,
   )
     .filter(([, allowed, denied]) => allowed + denied > 0)
     .sort((one, other) => other[1] + other[2] - one[1] - one[2])

@@ -1,15 +1,12 @@
 import type { RuleDecision } from '../../contracts/decision.js';
 import type { RuleHit } from '../../rules/compiled-rule.js';
-import { RULE_CHART_S } from '../snapshot.js';
+import { RATE_S, RULE_CHART_S } from '../snapshot.js';
 import type { RecordedRequests } from '../../nest/explanation.js';
 import { hashOf, isSampled, mergeTraffic, routeHash, TrafficRecord } from './traffic-record.js';
 import { subjectText } from './masked.js';
 import { DeniedSubjects } from './space-saving.js';
 import type { SubjectTimelines } from './denial-record.js';
 import { Seconds } from './counts.js';
-
-/** Number of seconds of which rates are the mean, including the current one. */
-export const RATE_S = 10;
 
 const MOST_ROUTES = 50;
 

@@ -1,8 +1,7 @@
-import { CHART_S, RULE_CHART_S, type BreakerState, type Snapshot } from '../snapshot.js';
+import { CHART_S, RATE_S, RULE_CHART_S, type BreakerState, type Snapshot } from '../snapshot.js';
 import { SOURCES, FALLBACK } from './collector.js';
 import { type ProcessReport, type RuleReport, LONGEST_FIGURES } from './process-report.js';
 import { type SeenReport, SILENT_MS, type AllReports } from './report-reader.js';
-import { RATE_S } from './rule-counts.js';
 import { mergeFrequent } from './space-saving.js';
 import { entryOf } from '../../contracts/entry-of.js';
 import { MOST_RULES, percentile, sum } from './counts.js';

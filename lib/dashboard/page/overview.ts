@@ -1,13 +1,10 @@
 import { h } from 'preact';
 import { useState } from 'preact/hooks';
-import type { Snapshot, SnapshotSecond, SnapshotProcess } from '../snapshot.js';
+import { RATE_S, type Snapshot, type SnapshotSecond, type SnapshotProcess } from '../snapshot.js';
 import { LAST_HOUR, LAST_MINUTES, TrafficChart } from './charts.js';
 import { clientText, figure, row, table } from './elements.js';
 import { clock, milliseconds, percent, rate, count, duration, visible } from './figures.js';
 import { useMarks } from './live-changes.js';
-
-/** Seconds whose mean the totals show, as those of the rules do. */
-const RECENT = 10;
 
 const SHARES = [
   ['store', 'Store'],
@@ -45,9 +42,9 @@ function Traffic(snapshot: Snapshot) {
   const { at, seconds, minutes, gaps, allUntil } = snapshot;
   const [reading, setReading] = useState('');
   const chart = { at, allUntil, marks: useMarks(snapshot), onPoint: setReading };
-  const recent = seconds.filter((second) => second.at >= at - 1000 * (RECENT + 1));
+  const recent = seconds.filter((second) => second.at >= at - 1000 * (RATE_S + 1));
   const mean = (of: (second: SnapshotSecond) => number) =>
-    recent.reduce((sum, each) => sum + of(each), 0) / Math.max(RECENT, recent.length);
+    recent.reduce((sum, each) => sum + of(each), 0) / Math.max(RATE_S, recent.length);
   const [allowed, denied] = [mean((each) => each.allowed), mean((each) => each.denied)];
   const share = denied / Math.max(allowed + denied, Number.MIN_VALUE);
   return h('section', { class: 'card traffic', 'aria-labelledby': 'traffic-title' }, [
