@@ -186,10 +186,9 @@ function limitsOf(
 
 /** The handlers of a class, with those that it inherits. */
 function handlersOf(source: Source, lineage: readonly Class[]): TsMorph.MethodDeclaration[] {
-  const methods = new Map<string, TsMorph.MethodDeclaration>();
-  for (const method of lineage.toReversed().flatMap((each) => each.getMethods()))
-    methods.set(method.getName(), method);
-  return [...methods.values()].filter((method) => handlerIn(source, method) !== '');
+  const methods = lineage.toReversed().flatMap((each) => each.getMethods());
+  const byName = new Map(methods.map((method) => [method.getName(), method]));
+  return [...byName.values()].filter((method) => handlerIn(source, method) !== '');
 }
 
 /** The decorator that makes a method a handler, without its namespace; empty if there is none. */

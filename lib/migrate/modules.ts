@@ -92,10 +92,7 @@ function returnedBy(factory: Node): Node[] {
   }
   return factory
     .getDescendantsOfKind(SyntaxKind.ReturnStatement)
-    .filter((each) => {
-      const owner = each.getFirstAncestor((node) => Node.isFunctionLikeDeclaration(node));
-      return owner === factory;
-    })
+    .filter((each) => each.getFirstAncestor((node) => Node.isFunctionLikeDeclaration(node)) === factory)
     .flatMap((each) => each.getExpression() ?? []);
 }
 
