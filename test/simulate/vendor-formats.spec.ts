@@ -4,7 +4,7 @@ import { vendorLines } from './vendor-lines.js';
 
 /** Returns the request in the last line. */
 function read(lines: readonly string[], by: string, format?: string) {
-  const reader = readerFor('a.log', lines, { by: [by], map: {} }, format as Format | undefined);
+  const reader = readerFor('a.log', lines, { by: [by], map: {}, format: format as Format | undefined });
   return lines.map((line) => reader.read(line)).at(-1);
 }
 

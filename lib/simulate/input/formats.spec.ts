@@ -7,7 +7,7 @@ const COMBINED =
   '203.0.113.7 - ann lee [10/Oct/2025:13:55:36 -0700] "GET /a?b=1 HTTP/1.1" 200 12 "https://x/" "say \\"hi\\""';
 
 function read(lines: string[], by = 'ip', map: Record<string, string> = {}, format?: Format) {
-  const { read } = readerFor('a.log', lines, { by: by.split(','), map }, format);
+  const { read } = readerFor('a.log', lines, { by: by.split(','), map, format });
   return read(lines[0]!) ?? read(lines[1]!);
 }
 

@@ -20,8 +20,12 @@ interface LogFormat {
   /** Whether a line has this format, and no format before it in the table. */
   readonly detects: (line: string) => boolean;
   readonly reader: (lines: readonly string[], options: LineOptions) => LogReader;
-  /** The names of the fields in this format. */
-  readonly names?: LineOptions['names'];
+}
+
+/** How the lines of a log are read. */
+export interface ReaderOptions extends LineOptions {
+  /** Detected from the lines if absent. */
+  readonly format?: Format | undefined;
 }
 
 /** A line of text: the groups `time`, `ip` and `user` of its pattern, and the `rest` with the parts in quotes. */
@@ -137,15 +141,14 @@ function given(value: string | undefined): string | undefined {
 }
 
 /** Lines that are JSON objects. */
-function ofJson(pattern: RegExp, names?: LineOptions['names']): LogFormat {
+function ofJson(pattern: RegExp, names: LineOptions['names'] = {}): LogFormat {
   return {
     detects: (line) => pattern.test(line),
     reader: (_lines, options) => {
-      const lookup = (field: string) => finder(namesOf(field, options));
+      const lookup = (field: string) => finder(namesOf(field, { ...options, names }));
       const fields = (line: Fields) => named(line, '', 3);
       return lineReader(options.by, { parse: fieldsIn, time: lookup('time'), lookup, fields });
     },
-    names,
   };
 }
 
@@ -182,7 +185,10 @@ function named(line: Fields, parent: string, depth: number): readonly NamedField
 /** CloudFront and IIS: both write the names of their columns. */
 function ofW3c(): LogFormat {
   const names = { time: ['time'], ip: ['c-ip'], user: ['cs-username'], path: ['cs-uri-stem'] };
-  return { detects: (line) => line.startsWith('#Fields: '), reader: w3cReader, names };
+  return {
+    detects: (line) => line.startsWith('#Fields: '),
+    reader: (lines, options) => w3cReader(lines, { ...options, names }),
+  };
 }
 
 function isCsvHeader(line: string): boolean {
@@ -193,17 +199,10 @@ function isCsvHeader(line: string): boolean {
  * Returns the reader for a log.
  *
  * @param lines the first lines, at least one
- * @param given the format; detected from the lines if absent
  * @throws RateLimitConfigError if the format is not detected, or has no such field
  */
-export function readerFor(
-  path: string,
-  lines: readonly string[],
-  options: LineOptions,
-  given: Format | undefined,
-): LogReader {
-  const { reader, names }: LogFormat = FORMATS[given ?? detect(path, lines)];
-  return reader(lines, { ...options, ...(names && { names }) });
+export function readerFor(path: string, lines: readonly string[], options: ReaderOptions): LogReader {
+  return FORMATS[options.format ?? detect(path, lines)].reader(lines, options);
 }
 
 function detect(path: string, lines: readonly string[]): Format {

@@ -3,8 +3,8 @@ import { pipeline, Readable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import { createGunzip } from 'node:zlib';
 import { rejectConfig } from '../../contracts/rate-limit-config.error.js';
-import { readerFor, type Format } from './formats.js';
-import type { LineOptions, LoggedRequest, LogReader, NamedField } from './log-fields.js';
+import { readerFor, type ReaderOptions } from './formats.js';
+import type { LoggedRequest, LogReader, NamedField } from './log-fields.js';
 
 const MOST_SHOWN = 3;
 
@@ -21,8 +21,7 @@ export interface MalformedLine {
 }
 
 /** What all files of a simulation share. */
-export interface LogFileOptions extends LineOptions {
-  readonly format?: Format | undefined;
+export interface LogFileOptions extends ReaderOptions {
   /** Receives the number of bytes of each chunk as stored. */
   readonly onRead: (bytes: number) => void;
 }
@@ -100,7 +99,7 @@ export class LogFile {
   /** Creates the reader by the first lines. */
   private readerOf(text: string, lines: readonly string[]): LogReader {
     const first = [text, ...lines.slice(lines.indexOf(text) + 1)].map((line) => line.trimEnd());
-    return readerFor(this.path, first, this.options, this.options.format);
+    return readerFor(this.path, first, this.options);
   }
 
   private countMalformed(text: string, reason: string): void {
