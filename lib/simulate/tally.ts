@@ -86,11 +86,8 @@ export class Tally {
     this.clients += 1;
     if (denied === 0) return;
     this.clientsDenied += 1;
-    const { worst } = this;
-    if (worst.length === MOST_LISTED && worst[MOST_LISTED - 1]!.denied >= denied) return;
-    const before = worst.findIndex((other) => other.denied < denied);
-    worst.splice(before < 0 ? worst.length : before, 0, { client: key, requests, denied });
-    worst.length = Math.min(worst.length, MOST_LISTED);
+    this.worst.push({ client: key, requests, denied });
+    this.worst.sort((one, other) => other.denied - one.denied).splice(MOST_LISTED);
   }
 
   result() {
