@@ -88,7 +88,7 @@ const LOADED: Readonly<Record<string, () => Promise<OptionCheck>>> = {
 
 /** Headers that a denial has, or that the frames of a message need. */
 const RESERVED_HEADERS =
-  'retry-after|(x-)?ratelimit.*|content-.*|transfer-encoding|connection|keep-alive|upgrade|trailer|te|date|location|set-cookie|vary|link|access-control-.*';
+  'retry-after|(x-)?ratelimit.*|content-.*|transfer-encoding|connection|upgrade|te|date|location|set-cookie';
 
 const UNCHECKED: OptionCheck = { allowed: 'any value', accepts: () => true };
 

@@ -90,7 +90,7 @@ export class Walk implements OnModuleInit {
 }
 
 const REPLACED_SERVICE =
-  'RateLimitService: overridden, and RateLimitModule cannot limit requests without its own; allowed: the module with its service, which counts in memory without redis, or { consume } in a testing module without RateLimitModule';
+  'RateLimitService: overridden; allowed: that of RateLimitModule, or another without the module';
 
 /** What Nest injects; it has no list for a class without any. */
 type Injected = { readonly token: unknown } | undefined;
