@@ -1,37 +1,29 @@
 import type { ArgumentsHost, ExecutionContext, Type } from '@nestjs/common';
+import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
 import type { Denial, Deny } from '../nest/request/responder.js';
 import { of, throwError, type Observable } from 'rxjs';
 import { connectionSignal, type Connection } from '../http/response-end.js';
 import type { Warnings } from '../nest/warnings.js';
 import { Exchange, hungUp, WITHOUT_CLIENT } from '../nest/request/exchange.js';
 
+/** What a call does not have, as any type. */
+const none = () => undefined as never;
+
 /** The context of a call that Nest creates none for, as functions in rules and guards get it. */
-export class CallContext {
+export class CallContext extends ExecutionContextHost {
   /** @param kind `'ws'` for a connection to a gateway, whose first argument is the client */
-  constructor(
-    private readonly kind: 'provider' | 'ws',
-    private readonly type: Type,
-    private readonly method: unknown,
-    private readonly args: unknown[],
-  ) {}
-
-  getType = (): string => this.kind;
-  getClass = (): Type => this.type;
-  getHandler = (): unknown => this.method;
-  getArgs = (): unknown[] => this.args;
-  getArgByIndex = (index: number): unknown => this.args[index];
-  switchToHttp = (): object => ({ getRequest: this.none, getResponse: this.none, getNext: this.none });
-  switchToRpc = (): object => ({ getData: () => this.args[0], getContext: this.none });
-  switchToWs = (): object =>
-    this.kind === 'ws'
-      ? { getClient: () => this.args[0], getData: this.none, getPattern: this.none }
-      : { getClient: this.none, getData: () => this.args[0], getPattern: this.none };
-  private readonly none = (): undefined => undefined;
-
-  /** Returns the context of a call. */
-  static of(...given: ConstructorParameters<typeof CallContext>): ExecutionContext {
-    return new CallContext(...given) as unknown as ExecutionContext;
+  constructor(kind: 'provider' | 'ws', type: Type, method: unknown, args: unknown[]) {
+    super(args, type, method as () => unknown);
+    this.setType<string>(kind);
   }
+
+  override switchToHttp = () => ({ getRequest: none, getResponse: none, getNext: none });
+  override switchToRpc = () => ({ getData: this.first, getContext: none });
+  override switchToWs = () =>
+    this.getType<string>() === 'ws'
+      ? { getClient: this.first, getData: none, getPattern: none }
+      : { getClient: none, getData: this.first, getPattern: none };
+  private readonly first = () => this.getArgByIndex<never>(0);
 }
 
 /** A call without a client address: a message, an event, or a call of a library, such as a queue consumer or a bot. */

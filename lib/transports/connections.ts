@@ -110,7 +110,7 @@ export class Connections {
   /** A connection is a request that ends when the client disconnects. */
   private async admit(type: Type, client: SocketClient): Promise<void> {
     const { handleConnection } = type.prototype as { readonly handleConnection: unknown };
-    const context = CallContext.of('ws', type, handleConnection, [client]);
+    const context = new CallContext('ws', type, handleConnection, [client]);
     if (!(await this.guards.any.canActivate(context))) throw new ForbiddenException();
     await new Promise<void>((resolve, reject) => {
       const handle = (): Observable<never> => {

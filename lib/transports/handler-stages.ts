@@ -66,7 +66,7 @@ export class HandlerStages {
     deny: Deny,
     method: () => unknown,
   ): Promise<unknown> {
-    const exchange = new CallExchange(CallContext.of('provider', type, handler, args));
+    const exchange = new CallExchange(new CallContext('provider', type, handler, args));
     if (route.limits.some(({ isSettled }) => isSettled)) await this.admission.openSettlements();
     await this.admission.enter(route, exchange, deny);
     try {
