@@ -165,7 +165,6 @@ export class RateLimitModule
     @Inject(RATE_LIMIT_STORE) private readonly store: BaseStore,
     @Inject(CLIENT_HOLDER) private readonly holder: ClientHolder,
     @Inject(RateLimiter) private readonly limiter: RateLimiter,
-    @Inject(SubjectChecks) private readonly checks: SubjectChecks,
     @Inject(RuleTable) private readonly table: RuleTable,
     @Inject(RATE_LIMIT_OPTIONS) private readonly options: RateLimitModuleOptions,
     @Inject(Warnings) private readonly warnings: Warnings,
@@ -180,7 +179,6 @@ export class RateLimitModule
    * @internal
    */
   async onApplicationBootstrap(): Promise<void> {
-    await this.checks.start();
     const { redis, onStoreError } = this.options;
     if (redis && onStoreError === undefined) {
       const { warnOfFallbacks } = await import('./rules/rule-fallbacks.js');

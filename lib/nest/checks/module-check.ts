@@ -15,19 +15,15 @@ class NeverThrown extends Error {}
 @Catch(NeverThrown)
 export class ModuleCheck implements ExceptionFilter, OnApplicationBootstrap {
   private static readonly checked = new WeakSet<ModulesContainer>();
-  private static readonly lateChecks = new WeakMap<ModulesContainer, (() => void)[]>();
+  /**
+   * The check that runs for each module loaded after the start of an application. Nest calls no lifecycle hooks for these
+   * modules.
+   */
+  static readonly lateChecks = new WeakMap<ModulesContainer, () => void>();
 
   /** @throws RateLimitConfigError if its module was loaded lazily, and a decorated method in it cannot be limited */
   constructor(@Inject(ModulesContainer) private readonly modules: ModulesContainer) {
-    for (const check of ModuleCheck.lateChecks.get(modules) ?? []) check();
-  }
-
-  /**
-   * Adds a check that runs for each module loaded after the start of the application. Nest calls no lifecycle hooks
-   * for these modules.
-   */
-  static checkLate(modules: ModulesContainer, check: () => void): void {
-    ModuleCheck.lateChecks.set(modules, [...(ModuleCheck.lateChecks.get(modules) ?? []), check]);
+    ModuleCheck.lateChecks.get(modules)?.();
   }
 
   onApplicationBootstrap(): void {

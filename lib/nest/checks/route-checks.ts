@@ -118,32 +118,32 @@ function rejection({ path, fields }: RouteLimit, allowed: string): string {
 /** The prefix of the metadata of `@Throttle` and `@SkipThrottle`. */
 const METADATA = 'THROTTLER:';
 
-/** Finds `@Throttle` of @nestjs/throttler in an application where no guard reads it: its limits were lost in a migration. */
-export class UnreadThrottles {
-  private readonly isRead: boolean;
+/**
+ * Returns the problem of a limited handler with `@Throttle` of @nestjs/throttler in an application where no guard reads it: its
+ * limits were lost in a migration. `undefined` if there is none.
+ *
+ * @param types its class and those that it extends
+ */
+export function unreadThrottle(
+  { handler, owner }: HandlerMethod,
+  types: readonly Type[],
+  modules: ModulesContainer,
+  config: ApplicationConfig,
+): string | undefined {
+  const place = [handler, ...types].find((each) =>
+    Reflect.getOwnMetadataKeys(each).some((key) => String(key).startsWith(METADATA)),
+  );
+  if (!place || hasThrottlerGuard(modules, config)) return undefined;
+  const name = place === handler ? owner : (place as Type).name;
+  return `@Throttle on ${name}: no guard of @nestjs/throttler reads it; write @RateLimit, or run npx nestjs-redis-rate-limit migrate`;
+}
 
-  constructor(modules: ModulesContainer, config: ApplicationConfig) {
-    const types = [...modules.values()].flatMap(({ providers, injectables }) =>
-      [...providers.values(), ...injectables.values()].map(({ metatype }) => metatype),
-    );
-    const instances = config.getGlobalGuards().map((guard) => guard.constructor);
-    this.isRead = [...types, ...instances].some(isThrottlerGuard);
-  }
-
-  /**
-   * Returns the problem of a limited handler with such a decorator; `undefined` if there is none.
-   *
-   * @param types its class and those that it extends
-   */
-  problemOf({ handler, owner }: HandlerMethod, types: readonly Type[]): string | undefined {
-    if (this.isRead) return undefined;
-    const place = [handler, ...types].find((each) =>
-      Reflect.getOwnMetadataKeys(each).some((key) => String(key).startsWith(METADATA)),
-    );
-    if (!place) return undefined;
-    const name = place === handler ? owner : (place as Type).name;
-    return `@Throttle on ${name}: no guard of @nestjs/throttler reads it; write @RateLimit, or run npx nestjs-redis-rate-limit migrate`;
-  }
+function hasThrottlerGuard(modules: ModulesContainer, config: ApplicationConfig): boolean {
+  const types = [...modules.values()].flatMap(({ providers, injectables }) =>
+    [...providers.values(), ...injectables.values()].map(({ metatype }) => metatype),
+  );
+  const instances = config.getGlobalGuards().map((guard) => guard.constructor);
+  return [...types, ...instances].some(isThrottlerGuard);
 }
 
 function isThrottlerGuard(type: unknown): boolean {

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { RouteLimit } from '../request/route-limit.js';
 import { Warnings } from '../warnings.js';
@@ -10,7 +10,7 @@ import type { IdentityChecks } from './identity-checks.js';
  * only until all its checks are finished.
  */
 @Injectable()
-export class SubjectChecks {
+export class SubjectChecks implements OnApplicationBootstrap {
   private readonly address: ClientAddressCheck;
   /** Absent until a rule counts by a user or a header, or has a function. */
   private identities: Promise<IdentityChecks> | undefined;
@@ -32,11 +32,11 @@ export class SubjectChecks {
     if (needsAddress || addressHeaders.length > 0) checks.add(this.address);
     if (!user && [...readers, ...headers, ...addressHeaders].length === 0) return;
     this.identities ??= this.openIdentities();
-    this.identities.then((identities) => identities.add(limit)).catch(() => undefined); // start() rejects.
+    this.identities.then((identities) => identities.add(limit)).catch(() => undefined); // onApplicationBootstrap() rejects.
   }
 
   /** Loads the checks that the rules need, and warns if the framework is configured to trust every proxy. */
-  async start(): Promise<void> {
+  async onApplicationBootstrap(): Promise<void> {
     await this.identities;
     const { httpAdapter } = this.host;
     if (!this.countsByAddress || !httpAdapter) return;

@@ -56,7 +56,11 @@ export class VariedRule extends EffectiveRule {
 
   override exceptionOf(subject: Subject, plan?: string): KeyedRule | 'allow' | undefined {
     const exception = this.exceptions?.get(exceptionKey(subject));
-    return exception && this.excepted(exception, plan);
+    if (!exception) return undefined;
+    const { fields } = exception;
+    if (fields === 'allow') return fields;
+    const key = plan === undefined ? exception : JSON.stringify([plan, exception.subject]);
+    return this.variant(key, { plan, exception: fields }, this.pathOf(exception, plan), exception);
   }
 
   checkExceptions(
@@ -105,13 +109,6 @@ export class VariedRule extends EffectiveRule {
 
   private get plans(): readonly (string | undefined)[] {
     return [undefined, ...Object.keys(this.fields.plans ?? {})];
-  }
-
-  private excepted(exception: HeldRule, plan: string | undefined): KeyedRule | 'allow' {
-    const { fields, subject } = exception;
-    if (fields === 'allow') return fields;
-    const key = plan === undefined ? exception : JSON.stringify([plan, subject]);
-    return this.variant(key, { plan, exception: fields }, this.pathOf(exception, plan), exception);
   }
 
   private pathOf({ subject }: HeldRule, plan?: string): string {

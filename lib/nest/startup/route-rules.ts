@@ -9,7 +9,7 @@ import {
   byHandProblem,
   waitProblems,
   warnOfUnboundedRoutes,
-  UnreadThrottles,
+  unreadThrottle,
 } from '../checks/route-checks.js';
 import type * as EarlyChecks from '../checks/before-routing-checks.js';
 import {
@@ -48,7 +48,6 @@ export class RouteRules implements OnApplicationShutdown {
   private shared: SharedRules | undefined;
   private readonly ids: RouteIds;
   private readonly mistakes: RuleMistakes;
-  private throttles: UnreadThrottles | undefined;
   /** Absent if no rule is applied before routing. */
   private early: typeof EarlyChecks | undefined;
   /** The transports whose handlers all have the module's rules. */
@@ -99,13 +98,12 @@ export class RouteRules implements OnApplicationShutdown {
 
   /** Compiles the rules of the methods of a class. */
   compile(methods: readonly HandlerMethod[]): void {
-    this.throttles ??= new UnreadThrottles(this.modules, this.config);
     for (const method of methods) {
       const { type, kind } = method;
       const route = this.routeOf(method);
       this.checkAddresses(route, kind);
       if (kind !== 'none' && route.limits.length > 0)
-        this.declared.report(this.throttles.problemOf(method, lineage(type)));
+        this.declared.report(unreadThrottle(method, lineage(type), this.modules, this.config));
     }
   }
 

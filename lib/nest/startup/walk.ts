@@ -8,6 +8,7 @@ import { TRANSPORT_LOADER } from '../tokens.js';
 import { RateLimitHealth } from '../rate-limit.health.js';
 import { RateLimitService } from '../rate-limit.service.js';
 import { RateLimiter } from '../../limiter/rate-limiter.js';
+import { enhancersOf } from '../handler-interceptor.js';
 import { loadNeeds } from '../rules/named-parts.js';
 import { methodRules, targetRules } from '../rate-limit.decorator.js';
 import {
@@ -59,7 +60,7 @@ export class Walk implements OnModuleInit {
     this.rules.finish([...this.visitNew(true), ...(this.transports.current?.problems() ?? [])]);
     if (this.rules.areConditional) await loadConditions();
     this.calls.start();
-    ModuleCheck.checkLate(this.modules, () => {
+    ModuleCheck.lateChecks.set(this.modules, () => {
       rejectAny(this.visitNew(false));
       this.check.onApplicationBootstrap();
     });
@@ -147,7 +148,7 @@ function* instances(modules: ModulesContainer, config: ApplicationConfig): Itera
   for (const { type } of classes(modules)) {
     const { prototype } = type as { prototype: Record<string, object> };
     for (const target of [type, ...methodsOf(type).map((name) => prototype[name]!)]) {
-      for (const place of PLACES) yield* (Reflect.getMetadata(place, target) ?? []) as unknown[];
+      for (const place of PLACES) yield* enhancersOf(target, place);
     }
   }
 }
