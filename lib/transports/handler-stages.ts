@@ -6,11 +6,10 @@ import type { Route } from '../nest/request/routes.js';
 import type { Warnings } from '../nest/warnings.js';
 import { answerable, followStreamCall } from './grpc-stream-call.js';
 import { leave, type HandlerStage } from '../nest/handler-interceptor.js';
-import { failure, SUCCESS, isIterable, observed } from './observed-iterable.js';
+import { failure, SUCCESS, isIterable, observed, reportingEnd } from './observed-iterable.js';
 import { denyEvent, isEventHandler, CallContext, CallExchange } from './calls.js';
 import type { ExecutionContext, Type } from '@nestjs/common';
-import { defer, finalize, map, mergeMap, tap } from 'rxjs';
-import type { ResponseEnd } from '../http/response-end.js';
+import { defer, map, mergeMap, tap } from 'rxjs';
 
 /**
  * Applies the limits of requests outside HTTP, in two stages. The guard decides the rules that do not depend on the
@@ -117,10 +116,9 @@ function warnOfUnsettled({ context }: Exchange, limits: readonly RouteLimit[], w
  */
 function observedHandler(exchange: Exchange, begin: () => Promise<void>): HandlerStage {
   return (context, next) => {
-    let end: ResponseEnd = 'cut-off';
     let isFollowed = false;
     const closed = isSubscription(context) ? exchange.closed() : undefined;
-    return defer(begin).pipe(
+    const values = defer(begin).pipe(
       mergeMap(() => {
         isFollowed = followStreamCall(context, (ended) => exchange.end(ended));
         return next.handle();
@@ -131,17 +129,11 @@ function observedHandler(exchange: Exchange, begin: () => Promise<void>): Handle
         const ended = (error?: unknown): void => exchange.end(error === undefined ? SUCCESS : failure(error));
         return observed(value, ended, closed);
       }),
-      tap({
-        error: (error) => {
-          end = failure(error);
-          isFollowed = false;
-        },
-        complete: () => (end = SUCCESS),
-      }),
-      finalize(() => {
-        if (!isFollowed) exchange.end(end);
-      }),
+      tap({ error: () => (isFollowed = false) }),
     );
+    return reportingEnd(values, (end) => {
+      if (!isFollowed) exchange.end(end);
+    });
   };
 }
 

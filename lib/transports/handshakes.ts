@@ -46,9 +46,8 @@ export class Handshakes {
       ...(socket && { socket, connection: socket }),
       ...(ip !== undefined && { ip }),
     };
-    const own = Object.entries({ ...values, raw: values }).map(([name, value]) => [name, { value }] as const);
     const request = Object.create(socket ? this.prototype() : null, {
-      ...Object.fromEntries(own),
+      ...Object.getOwnPropertyDescriptors({ ...values, raw: values }),
       user: { get: user, configurable: true },
     }) as HttpRequest;
     this.requests.set(client, request);

@@ -1,5 +1,5 @@
+import { defer, finalize, tap, type Observable } from 'rxjs';
 import { onAbort } from '../contracts/timer.js';
-import { callSafely } from '../contracts/thenable.js';
 import type { ResponseEnd } from '../http/response-end.js';
 
 /**
@@ -22,13 +22,10 @@ export function observed<Value>(
     isEnded = true;
     unheard?.();
   };
+  const leave = async (): Promise<unknown> => iterator.return?.();
   const close = (): void => {
     end(undefined, true);
-    callSafely(
-      () => iterator.return?.(),
-      undefined,
-      () => undefined,
-    ); // The client has left.
+    leave().catch(() => undefined);
   };
   const unheard = closed && onAbort(closed, close);
   if (closed?.aborted) close();
@@ -63,6 +60,20 @@ export function observed<Value>(
 
 /** The end of a handler that has not failed, as that of a response. */
 export const SUCCESS: ResponseEnd = { statusCode: 200 };
+
+/** Returns the same values, and reports how they ended. */
+export function reportingEnd(
+  values: Observable<unknown>,
+  ended: (end: ResponseEnd) => void,
+): Observable<unknown> {
+  return defer(() => {
+    let end: ResponseEnd = 'cut-off';
+    return values.pipe(
+      tap({ error: (error) => (end = failure(error)), complete: () => (end = SUCCESS) }),
+      finalize(() => ended(end)),
+    );
+  });
+}
 
 export function isIterable(value: unknown): value is AsyncIterable<unknown> {
   return typeof value === 'object' && value !== null && Symbol.asyncIterator in value;

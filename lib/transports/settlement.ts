@@ -17,7 +17,7 @@ import type { Warnings } from '../nest/warnings.js';
 import type { Cost } from '../rules/compiled-rule.js';
 import { answerableError, followStreamCall } from './grpc-stream-call.js';
 import { afterRun, type HandlerRun } from './handler-run.js';
-import { failure, isIterable, observed, SUCCESS } from './observed-iterable.js';
+import { failure, isIterable, observed, reportingEnd, SUCCESS } from './observed-iterable.js';
 
 /** What `settle` of each rule returned for the values of one run of a handler. */
 type Run = Map<RouteLimit, number>;
@@ -108,13 +108,7 @@ export class Settlement {
    * @param ended called when it has ended
    */
   returned(value: unknown, ended: (end: ResponseEnd) => void): unknown {
-    if (isObservable(value)) {
-      let end: ResponseEnd = 'cut-off';
-      return this.run(value).pipe(
-        tap({ error: (error) => (end = failure(error)), complete: () => (end = SUCCESS) }),
-        finalize(() => ended(end)),
-      );
-    }
+    if (isObservable(value)) return reportingEnd(this.run(value), ended);
     const isOpen = this.see(this.begin(), value, ended);
     this.leave();
     if (!isOpen) ended(SUCCESS);
