@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { ExecutionContext, NestInterceptor } from '@nestjs/common';
 import { Observable } from 'rxjs';
 import { ofProcess } from '../contracts/entry-of.js';
-import { INTERCEPTORS, interceptorsOf } from './handler-interceptor.js';
+import { enhancersOf, INTERCEPTORS } from './handler-interceptor.js';
 
 /** What the names of bound functions begin with. */
 const BOUND = 'bound ';
@@ -58,6 +58,6 @@ const GUARDED_CALLS: NestInterceptor = {
 
 /** Lets a method that a library may call through the guards of Nest be limited once for each call: next to the method. */
 export function followGuard(handler: object): void {
-  const others = interceptorsOf(handler).filter((each) => each !== GUARDED_CALLS);
+  const others = enhancersOf(handler, INTERCEPTORS).filter((each) => each !== GUARDED_CALLS);
   Reflect.defineMetadata(INTERCEPTORS, [...others, GUARDED_CALLS], handler);
 }

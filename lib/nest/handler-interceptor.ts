@@ -25,11 +25,13 @@ export const HANDLER_INTERCEPTOR: NestInterceptor = {
   },
 };
 
+/** The metadata with the interceptors of a class or a handler, and with its filters. */
 export const INTERCEPTORS = '__interceptors__';
+export const FILTERS = '__exceptionFilters__';
 
 /** Whether a handler or a class has the interceptor. */
 export function isIntercepted(target: object): boolean {
-  return interceptorsOf(target).includes(HANDLER_INTERCEPTOR);
+  return enhancersOf(target, INTERCEPTORS).includes(HANDLER_INTERCEPTOR);
 }
 
 export const OBSERVED = Symbol.for('nestjs-redis-rate-limit:observed');
@@ -42,9 +44,10 @@ export function isObserved(handler: object): boolean {
 /** Adds the interceptor to a handler or a class, before Nest reads which interceptors it has. */
 export function intercept(target: object): void {
   if (isIntercepted(target)) return;
-  Reflect.defineMetadata(INTERCEPTORS, [HANDLER_INTERCEPTOR, ...interceptorsOf(target)], target);
+  Reflect.defineMetadata(INTERCEPTORS, [HANDLER_INTERCEPTOR, ...enhancersOf(target, INTERCEPTORS)], target);
 }
 
-export function interceptorsOf(target: object): readonly unknown[] {
-  return (Reflect.getMetadata(INTERCEPTORS, target) as unknown[] | undefined) ?? [];
+/** Returns the enhancers of one kind that a class or a handler has. */
+export function enhancersOf(target: object, kind: string): readonly unknown[] {
+  return (Reflect.getMetadata(kind, target) as unknown[] | undefined) ?? [];
 }

@@ -94,6 +94,12 @@ export function describeAs(replacement: Method, method: Method): void {
   Object.defineProperties(replacement, Object.getOwnPropertyDescriptors(method));
 }
 
+/** Returns the prototype that has a method: that of a class, or of one that it extends; `null` if none has it. */
+export function ownerOf(prototype: object | null, name: string): object | null {
+  if (prototype === null || Object.hasOwn(prototype, name)) return prototype;
+  return ownerOf(Object.getPrototypeOf(prototype) as object | null, name);
+}
+
 /** Returns the decorated method of a class, or the one that it inherits; `undefined` if there is none. */
 export function limitedMethod(prototype: object, name: string): LimitedMethod | undefined {
   return Reflect.getMetadata(LIMITED, prototype, name) as LimitedMethod | undefined;

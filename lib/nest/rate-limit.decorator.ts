@@ -5,7 +5,7 @@ import { matching } from '../contracts/options.js';
 import { problemOf, rejectConfig, rejectValue } from '../contracts/rate-limit-config.error.js';
 import { shown } from '../contracts/shown.js';
 import { durationFix, parseDuration } from '../contracts/duration.js';
-import { limitCalls } from './limited-method.js';
+import { limitCalls, ownerOf } from './limited-method.js';
 import { ModuleCheck } from './checks/module-check.js';
 import { noteNeeds } from './rules/named-parts.js';
 import type { CheckedRule, RateLimitArguments } from './rules/decorated-rule.js';
@@ -192,8 +192,7 @@ export function targetRules(target: object): TargetRules {
 
 /** Returns the rules of the decorators on a method, in the class that defines it. */
 export function methodRules({ prototype }: { readonly prototype: unknown }, name: string): TargetRules {
-  let owner = prototype as object | null;
-  while (owner !== null && !Object.hasOwn(owner, name)) owner = Object.getPrototypeOf(owner) as object | null;
+  const owner = ownerOf(prototype as object, name);
   if (owner === null) return { rules: [], skipped: [] };
   const ofMethod = targetRules((owner as Record<string, object>)[name]!);
   const rules = Reflect.getOwnMetadata(RULES, owner, name) as RouteRule[] | undefined;

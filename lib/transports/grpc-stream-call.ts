@@ -9,6 +9,7 @@ import { of, type Observable } from 'rxjs';
 import type { ResponseEnd } from '../http/response-end.js';
 import { RateLimitUnavailableException, RateLimitExceededException } from '../nest/rate-limit.exception.js';
 import type { Denial } from '../nest/request/responder.js';
+import { enhancersOf, FILTERS } from '../nest/handler-interceptor.js';
 import { grpcError } from './calls.js';
 
 /** The arguments of a handler by @GrpcStreamCall: the call, and where the client expects one response its callback. */
@@ -84,13 +85,11 @@ class StreamCallFilter implements ExceptionFilter {
 }
 
 const FILTER = new StreamCallFilter();
-const FILTERS = '__exceptionFilters__';
 
 /** Adds the filter to a handler by @GrpcStreamCall, before Nest reads which filters it has. */
 export function addStreamCallFilter(handler: object): void {
-  const present = (Reflect.getMetadata(FILTERS, handler) as unknown[] | undefined) ?? [];
-  // Nest begins with the last one.
-  Reflect.defineMetadata(FILTERS, [...present.filter((each) => each !== FILTER), FILTER], handler);
+  const others = enhancersOf(handler, FILTERS).filter((each) => each !== FILTER);
+  Reflect.defineMetadata(FILTERS, [...others, FILTER], handler); // Nest begins with the last one.
 }
 
 /**

@@ -3,7 +3,7 @@ import { ApplicationConfig, HttpAdapterHost, ModulesContainer } from '@nestjs/co
 import { addStreamCallFilter, answerable, takesStreamCalls } from './grpc-stream-call.js';
 import { GraphqlResponse } from './graphql-operation.js';
 import { addFilter, addressOf, answerDenial, exchangeOf } from './transports.js';
-import { HANDLER_INTERCEPTOR, intercept, interceptorsOf } from '../nest/handler-interceptor.js';
+import { enhancersOf, HANDLER_INTERCEPTOR, intercept, INTERCEPTORS } from '../nest/handler-interceptor.js';
 import { HandlerStages } from './handler-stages.js';
 import { Handshakes } from './handshakes.js';
 import { followGuard } from '../nest/applied-call.js';
@@ -82,7 +82,7 @@ export class HandlerEnhancers implements OtherTransports {
       this.isObserving = true;
       intercept(handler);
       if (kind === 'unknown') followGuard(handler); // A decorator may have replaced the limited method.
-      if (interceptorsOf(type).length > 0) intercept(type);
+      if (enhancersOf(type, INTERCEPTORS).length > 0) intercept(type);
       if (takesStreamCalls(handler)) addStreamCallFilter(handler);
       if (kind === 'connection') this.connections.limit(type);
       if (kind === 'gateway' || kind === 'pattern') this.wireUnreached(isMixed ? handler : type, type);

@@ -4,7 +4,7 @@ import type { Observable } from 'rxjs';
 import { promised } from '../contracts/thenable.js';
 import { hungUp } from '../nest/request/exchange.js';
 import { answerableError } from './grpc-stream-call.js';
-import { describeAs, type Method } from '../nest/limited-method.js';
+import { describeAs, ownerOf, type Method } from '../nest/limited-method.js';
 
 /** One run of a handler. It continues after its client has disconnected, because a promise cannot be stopped. */
 export interface HandlerRun {
@@ -38,8 +38,7 @@ const STOPPED = ['__sse__', 'websockets:message_mapping', 'microservices:pattern
  * client has left. Returns the method.
  */
 export function noteResults({ prototype }: Type, name: string): Method {
-  let owner = prototype as Record<string, Method>;
-  while (!Object.hasOwn(owner, name)) owner = Object.getPrototypeOf(owner) as typeof owner;
+  const owner = ownerOf(prototype as object, name) as Record<string, Method>;
   const method = owner[name]!;
   if (noting.has(method) || !STOPPED.some((key) => Reflect.hasMetadata(key, method))) return method;
   const noted: Method = function (...args) {

@@ -10,7 +10,7 @@ import { settlements } from '../nest/parameter.decorators.js';
 import type { Exchange } from '../nest/request/exchange.js';
 import type { RouteLimit } from '../nest/request/route-limit.js';
 import type { Warnings } from '../nest/warnings.js';
-import { INTERCEPTORS, interceptorsOf, isObserved, OBSERVED } from '../nest/handler-interceptor.js';
+import { enhancersOf, INTERCEPTORS, isObserved, OBSERVED } from '../nest/handler-interceptor.js';
 import { noteResults, runHandler, type HandlerRun } from './handler-run.js';
 import { keyOfRequest, Settlement } from './settlement.js';
 
@@ -27,7 +27,7 @@ export function observe({ type, name }: { readonly type: Type; readonly name: st
   const handler = noteResults(type, name);
   if (isObserved(handler)) return;
   Reflect.defineMetadata(OBSERVED, true, handler);
-  Reflect.defineMetadata(INTERCEPTORS, [...interceptorsOf(handler), RESULT_OBSERVER], handler);
+  Reflect.defineMetadata(INTERCEPTORS, [...enhancersOf(handler, INTERCEPTORS), RESULT_OBSERVER], handler);
 }
 
 /** Settles the requests of an application. */

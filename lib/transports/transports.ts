@@ -13,6 +13,7 @@ import { wsExchange, denySocket } from './ws.js';
 import type { Observable } from 'rxjs';
 import { RateLimitUnavailableException, RateLimitExceededException } from '../nest/rate-limit.exception.js';
 import type { Denial } from '../nest/request/responder.js';
+import { enhancersOf, FILTERS } from '../nest/handler-interceptor.js';
 
 /** Returns a request outside HTTP, in the transport that the type of Nest's context names. */
 export function exchangeOf(context: ExecutionContext, handshakes: Handshakes): Exchange {
@@ -52,21 +53,15 @@ class HandlerFilter implements ExceptionFilter {
 
 const HANDLER_FILTER = new HandlerFilter();
 
-const FILTERS = '__exceptionFilters__';
-
 /**
  * Adds the filter to a class or handler, after the filters of the application, before Nest reads which it has. Nest calls
  * filters of a handler before those of its class, so a handler also gets those of its class.
  */
 export function addFilter(target: object, type: object): void {
-  const present = filtersOf(target);
+  const present = enhancersOf(target, FILTERS);
   if (present.includes(HANDLER_FILTER)) return;
-  const ofClass = target === type ? [] : filtersOf(type);
+  const ofClass = target === type ? [] : enhancersOf(type, FILTERS);
   Reflect.defineMetadata(FILTERS, [HANDLER_FILTER, ...ofClass, ...present], target);
-}
-
-function filtersOf(target: object): readonly unknown[] {
-  return (Reflect.getMetadata(FILTERS, target) as unknown[] | undefined) ?? [];
 }
 
 /** Returns the address of a handler outside HTTP, as the id of its route. */

@@ -1,6 +1,7 @@
 import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { ApplicationConfig, ModulesContainer } from '@nestjs/core';
 import type { HandlerMethod } from '../request/routes.js';
+import { enhancersOf } from '../handler-interceptor.js';
 import { RateLimitGuard } from '../rate-limit.guard.js';
 
 /** Finds the guards of the application, and the rate limit guard among them. */
@@ -66,8 +67,7 @@ class HandlerGuard implements CanActivate {
 
 /** Returns the guards that the application adds to a class or handler. */
 export function guardsOn(target: object): readonly unknown[] {
-  const guards = (Reflect.getMetadata(GUARDS, target) as unknown[] | undefined) ?? [];
-  return guards.filter((guard) => !(guard instanceof HandlerGuard));
+  return enhancersOf(target, GUARDS).filter((guard) => !(guard instanceof HandlerGuard));
 }
 
 /** Adds the application's guard to a class or handler, before Nest reads which guards it has. */

@@ -1,4 +1,5 @@
 import { Inject, Injectable, type OnApplicationShutdown, type Type } from '@nestjs/common';
+import { entryOf } from '../../contracts/entry-of.js';
 import { rejectConfig } from '../../contracts/rate-limit-config.error.js';
 import { isApplied, runApplied } from '../applied-call.js';
 import { Responder } from '../request/responder.js';
@@ -7,6 +8,7 @@ import {
   assignLimiter,
   limitedMethod,
   METHOD_LIMITER,
+  ownerOf,
   startLimiter,
   type LimitedMethod,
   type Method,
@@ -29,7 +31,7 @@ const HOOKS = /^(onModule(Init|Destroy)|onApplication(Bootstrap|Shutdown)|before
 const GATEWAY_HOOKS = ['afterInit', 'handleDisconnect'];
 
 /** What is limited when a method is called; absent if a guard limits it. */
-type Entry = ReturnType<typeof entryOf>;
+type Entry = ReturnType<typeof limitsOf>;
 
 /** What Nest injects into instances. It depends on nothing, so that an instance can be part of the module's options. */
 @Injectable()
@@ -84,7 +86,7 @@ export class ProviderMethods implements OnApplicationShutdown, MethodLimiter {
 
   passed(method: LimitedMethod): void {
     const { target, name } = method;
-    if (!entryOf(target.constructor as Type, method)) return;
+    if (!limitsOf(target.constructor as Type, method)) return;
     const path = `${target.constructor.name}.${name}`;
     this.warnings.warn(
       'RL_UNREACHED_METHOD',
@@ -120,10 +122,9 @@ export class ProviderMethods implements OnApplicationShutdown, MethodLimiter {
   }
 
   private entryOf(type: Type, method: LimitedMethod): Entry {
-    const methods = this.known.get(type) ?? new Map<Method, Entry>();
-    if (methods.size === 0) this.known.set(type, methods);
+    const methods = entryOf(this.known, type, () => new Map<Method, Entry>());
     const { limited } = method;
-    if (!methods.has(limited)) methods.set(limited, entryOf(type, method));
+    if (!methods.has(limited)) methods.set(limited, limitsOf(type, method));
     return methods.get(limited);
   }
 
@@ -136,7 +137,7 @@ export class ProviderMethods implements OnApplicationShutdown, MethodLimiter {
 }
 
 /** Returns what is limited when a method is called on an instance; `undefined` if a guard limits it. */
-function entryOf(type: Type, method: LimitedMethod) {
+function limitsOf(type: Type, method: LimitedMethod) {
   const { name } = method;
   if (isController(type) || !isCall(handlerKind(type, name, false))) return undefined;
   const nearest = limitedMethod(type.prototype as object, name) ?? method;
@@ -155,12 +156,6 @@ function entryOf(type: Type, method: LimitedMethod) {
 function typeOf(instance: object | undefined, { target, name }: LimitedMethod): Type {
   const type = classOf(instance) as Type | undefined;
   return type?.prototype && name in type.prototype ? type : (target.constructor as Type);
-}
-
-function ownerOf(prototype: object, name: string): object {
-  return Object.hasOwn(prototype, name)
-    ? prototype
-    : ownerOf(Object.getPrototypeOf(prototype) as object, name);
 }
 
 function problemOf({ type, name, kind, owner }: HandlerMethod, instance: object): string | undefined {
