@@ -13,11 +13,8 @@ const UNSAFE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
 /** Returns text of clients and operators for a log or an error: on one line, with `\u202e` for what terminals obey. */
 export function escaped(text: string): string {
-  return text.replace(UNSAFE, (character) => character.split('').map(escapedUnit).join(''));
-}
-
-function escapedUnit(unit: string): string {
-  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  const unit = (each: string): string => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return text.replace(UNSAFE, (character) => character.split('').map(unit).join(''));
 }
 
 /**

@@ -100,7 +100,8 @@ export class SourceRules extends LiveRules {
     const same = subject === undefined ? undefined : this.spelled(rule, subject);
     const { source } = this;
     const { entries } = await bySource('read', async () => checkedRules(await source.load()));
-    return entries.find((entry) => isSame(entry, { rule, subject: same }));
+    const text = JSON.stringify(same);
+    return entries.find((entry) => entry.rule === rule && JSON.stringify(entry.subject) === text);
   }
 
   async history(most = 100): Promise<readonly RuleChangeRecord[]> {
@@ -212,10 +213,4 @@ function stated<Change extends LiveRuleFields | 'allow' | 'deny'>(rule: string, 
   }
   if (!isFields(change)) return change;
   return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)) as Change;
-}
-
-type Changed = Pick<RuleChange, 'rule' | 'subject'>;
-
-function isSame(one: Changed, other: Changed): boolean {
-  return one.rule === other.rule && JSON.stringify(one.subject) === JSON.stringify(other.subject);
 }

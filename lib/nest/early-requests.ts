@@ -56,7 +56,7 @@ export class EarlyRequests {
     };
     let entered: MaybePromise<true>;
     try {
-      entered = this.admission.enter(rule.route, exchange, this.responder.denyExchange);
+      entered = this.admission.enter(rule.route, exchange, this.responder.deny);
     } catch (error) {
       deny(error); // Functions of rules may throw.
       return;

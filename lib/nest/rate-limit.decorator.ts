@@ -155,14 +155,11 @@ function namesIn(given: unknown): readonly unknown[] {
 /** @throws RateLimitConfigError if a decorator got what it decorates: it was written without its parentheses */
 function rejectBare(decorator: string, example: string, [target, member]: readonly unknown[]): void {
   const isPrototype = isFields(target) && Object.hasOwn(target, 'constructor');
-  if (!isPrototype && !isClass(target)) return;
+  const isClass = typeof target === 'function' && /^class\b/.test(Function.prototype.toString.call(target));
+  if (!isPrototype && !isClass) return;
   const type = (isPrototype ? target.constructor : target) as { readonly name: string };
   const owner = member === undefined ? type.name : `${type.name}.${member as string}`;
   rejectConfig(`${decorator} on ${owner}: written without parentheses; write ${example}`);
-}
-
-function isClass(value: unknown): boolean {
-  return typeof value === 'function' && /^class\b/.test(Function.prototype.toString.call(value));
 }
 
 /** @throws RateLimitConfigError if Nest never calls a member of this kind, so that no guard runs for it */

@@ -10,9 +10,9 @@ import { problem } from '../contracts/rate-limit-config.error.js';
 import { checkForeignHooks, checkInjected } from './checks/module-check.js';
 import { handlerOf, passGuard } from './applied-call.js';
 import { Admission } from './request/admission.js';
-import { HttpExchange, isHttp, type Exchange, type SubjectHook } from './request/exchange.js';
+import { HttpExchange, isHttp, type SubjectHook } from './request/exchange.js';
 import { Warnings } from './warnings.js';
-import { Responder } from './request/responder.js';
+import { Responder, type Deny } from './request/responder.js';
 import { Routes, type Handler } from './request/routes.js';
 import type { TransportLoader } from './request/transport-loader.js';
 import { loadNeeds } from './rules/named-parts.js';
@@ -188,18 +188,14 @@ export class RateLimitGuard implements CanActivate, OnModuleInit {
     const known = compiled ?? this.rules.compileLater(type, handlerOf(context) as Handler);
     if (known.isMethod) passGuard(context);
     const route = this.rules.ruled.has(exchange.transport) ? known : known.named;
+    const deny = hooks.denies ? this.denyByHook : this.responder.deny;
     return hasResponse
-      ? this.admission.enter(route, exchange, this.denied)
-      : others!.stages.enter(route, exchange, this.denied);
+      ? this.admission.enter(route, exchange, deny)
+      : others!.stages.enter(route, exchange, deny);
   }
 
-  private readonly denied = (exchange: Exchange, decision: Decision, detail?: string): Promise<never> =>
-    this.hooks!.denies
-      ? this.denyByHook(exchange.context, decision, detail)
-      : this.responder.denyExchange(exchange, decision, detail);
-
-  private async denyByHook(context: ExecutionContext, decision: Decision, detail?: string): Promise<never> {
+  private readonly denyByHook: Deny = async (context, decision, detail) => {
     await this.deny(context, decision, detail);
     return this.responder.deny(context, decision, detail); // An override that returns must not allow the request.
-  }
+  };
 }

@@ -111,8 +111,7 @@ export function rpcReply(exception: Denial, host: ArgumentsHost): Observable<nev
 
 /** Returns how an event of a microservice is denied, whose sender waits for no reply: it is dropped, or thrown. */
 export function denyEvent(deny: Deny, isDropped: boolean, warnings: Warnings): Deny {
-  return async (exchange, decision, detail) => {
-    const { context } = exchange;
+  return async (context, decision, detail) => {
     const handler = `${context.getClass().name}.${context.getHandler().name}`;
     const outcome = isDropped ? 'dropped' : "an error for its transport (`onDeniedEvent: 'throw'`)";
     warnings.warn(
@@ -122,7 +121,7 @@ export function denyEvent(deny: Deny, isDropped: boolean, warnings: Warnings): D
       handler,
     );
     try {
-      return await deny(exchange, decision, detail);
+      return await deny(context, decision, detail);
     } catch (error) {
       throw isDropped && error instanceof Error ? Object.assign(error, { [DROPPED]: true }) : error;
     }

@@ -55,7 +55,8 @@ export class Connections {
   problemsOfGateways(): readonly string[] {
     for (const { instance: gateway, isController } of classes(this.modules)) {
       if (isController || !Object.hasOwn(gateway, 'afterInit')) continue;
-      if (!this.owned.some((each) => each === ownersOf(gateway))) continue;
+      const { afterInit } = Object.getPrototypeOf(gateway) as Gateway;
+      if (!this.owned.some((each) => each === afterInit?.[OWNERS])) continue;
       this.problems.push(
         `@RateLimit on ${gateway.constructor.name}.handleConnection: afterInit is a property, which hides its server; write afterInit as a method`,
       );
@@ -134,10 +135,6 @@ function follow(prototype: Gateway): Set<Connections> {
   followed[OWNERS] = owners;
   Object.defineProperty(prototype, 'afterInit', { value: followed, configurable: true, writable: true });
   return owners;
-}
-
-function ownersOf(gateway: object): Set<Connections> | undefined {
-  return (Object.getPrototypeOf(gateway) as Gateway).afterInit?.[OWNERS];
 }
 
 /** A socket of Socket.IO. It calls `_cleanup` when it leaves its namespace, and when a middleware denies it. */

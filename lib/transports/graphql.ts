@@ -168,16 +168,12 @@ class GraphqlExchange extends Exchange {
 }
 
 export function graphqlExchange(context: ExecutionContext, handshakes: Handshakes): Exchange {
-  const graphql = contextOf(context.getArgs()) ?? {};
+  const args = context.getArgs<(GraphqlContext | undefined)[]>();
+  const graphql = args[args.length === 3 ? 1 : 2] ?? {}; // The resolver of a reference has no arguments before it.
   const request = requestOf(graphql) ?? {};
   const target = graphql.res ?? graphql.req?.res ?? graphql.reply;
   const from = withAddress(request, handshakes);
   return new GraphqlExchange(context, from, operationOf(graphql), target, graphql);
-}
-
-/** Returns the context of an operation. The resolver of a reference has no arguments before it. */
-function contextOf(args: readonly unknown[]): GraphqlContext | undefined {
-  return args[args.length === 3 ? 1 : 2] as GraphqlContext | undefined;
 }
 
 function requestOf({ req, request, reply, extra }: GraphqlContext): HttpRequest | undefined {

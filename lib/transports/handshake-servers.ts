@@ -62,7 +62,8 @@ interface WsServer {
 export function attach(server: unknown, check: CheckClient): string | undefined {
   if (isSocketIo(server)) {
     attachSocketIo(server, check);
-    return skipsRecovered(server) ? SKIPS_RECOVERED : undefined;
+    const { connectionStateRecovery } = server.opts ?? server.server?.opts ?? {};
+    return connectionStateRecovery?.skipMiddlewares === true ? SKIPS_RECOVERED : undefined;
   }
   if (!isWs(server)) return NO_HANDSHAKE;
   attachWs(server, check);
@@ -72,13 +73,9 @@ export function attach(server: unknown, check: CheckClient): string | undefined 
 const NO_HANDSHAKE =
   'its adapter has no handshake that can be denied; allowed: an IoAdapter (Socket.IO) or a WsAdapter (ws)';
 
+/** Recovered sockets join without the middleware of a server: the default of `connectionStateRecovery`. */
 const SKIPS_RECOVERED =
   'connectionStateRecovery skips the handshake of recovered sockets; set connectionStateRecovery: { skipMiddlewares: false }';
-
-/** Whether recovered sockets of a server join without its middleware: the default of `connectionStateRecovery`. */
-function skipsRecovered({ opts, server }: SocketIoServer): boolean {
-  return (opts ?? server?.opts)?.connectionStateRecovery?.skipMiddlewares === true;
-}
 
 /** A denied client gets the event `connect_error` with the details in `data`. */
 function attachSocketIo(server: SocketIoServer, check: CheckClient): void {

@@ -31,7 +31,9 @@ export class SubjectChecks implements OnApplicationBootstrap {
     this.countsByAddress ||= needsAddress && addressHeaders.length === 0;
     if (needsAddress || addressHeaders.length > 0) checks.add(this.address);
     if (!user && [...readers, ...headers, ...addressHeaders].length === 0) return;
-    this.identities ??= this.openIdentities();
+    this.identities ??= import('./identity-checks.js').then(
+      ({ IdentityChecks }) => new IdentityChecks(this.warnings),
+    );
     this.identities.then((identities) => identities.add(limit)).catch(() => undefined); // onApplicationBootstrap() rejects.
   }
 
@@ -43,10 +45,5 @@ export class SubjectChecks implements OnApplicationBootstrap {
     if (trustsEveryProxy(httpAdapter.getType(), httpAdapter.getInstance())) {
       this.warnings.warn('RL_TRUST_PROXY_ALL', TRUSTS_ALL);
     }
-  }
-
-  private async openIdentities(): Promise<IdentityChecks> {
-    const { IdentityChecks } = await import('./identity-checks.js');
-    return new IdentityChecks(this.warnings);
   }
 }

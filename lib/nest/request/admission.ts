@@ -81,7 +81,7 @@ export class Admission implements OnApplicationShutdown {
   private respond(decision: Decision, route: Route, exchange: Exchange, deny: Deny): MaybePromise<true> {
     exchange.decision = decision;
     this.responder.respond(exchange, decision);
-    if (!decision.allowed) return deny(exchange, decision);
+    if (!decision.allowed) return deny(exchange.context, decision);
     if (route.settles) this.settleLater(decision, route.limits, exchange);
     return decision.delayMs === 0 ? true : this.delay(exchange, decision);
   }
@@ -98,10 +98,11 @@ export class Admission implements OnApplicationShutdown {
     }
     const decision =
       reason === 'no-subject' ? uncounted(rule, null) : uncounted(rule, UNCOUNTED_RETRY_MS, 'deny');
-    this.engine.events.decided([], { decision, durationMs: 0, context: exchange.context });
+    const { context } = exchange;
+    this.engine.events.decided([], { decision, durationMs: 0, context });
     await Promise.resolve();
     this.responder.respond(exchange, decision, []);
-    return deny(exchange, decision, `Rule "${rule}" counts by something that this request does not have.`);
+    return deny(context, decision, `Rule "${rule}" counts by something that this request does not have.`);
   }
 
   private async delay(exchange: Exchange, decision: Decision): Promise<true> {

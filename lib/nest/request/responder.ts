@@ -50,7 +50,7 @@ function checkedBody(body: unknown): string | object {
 export type Denial = RateLimitExceededException | RateLimitUnavailableException;
 
 /** Denies a request: throws the exception of a decision in a later microtask, see `Responder.deny`. */
-export type Deny = (exchange: Exchange, decision: Decision, detail?: string) => Promise<never>;
+export type Deny = (context: ExecutionContext, decision: Decision, detail?: string) => Promise<never>;
 
 /** Reports a decision to the client: in the headers of the response and, for a denial, as an exception. */
 @Injectable()
@@ -103,17 +103,14 @@ export class Responder {
    * @param detail replaces the sentence in the problem details
    * @throws RateLimitExceededException, or RateLimitUnavailableException if the limits could not be checked
    */
-  async deny(context: ExecutionContext, decision: Decision, detail?: string): Promise<never> {
+  readonly deny: Deny = async (context, decision, detail) => {
     await Promise.resolve();
     const isUnavailable = decision.fallback === 'deny';
     // An error of GraphQL has extensions instead of a body, and Apollo replaces those of a body with a status code.
     const hasBody = context.getType<string>() !== 'graphql';
     const body = hasBody ? await this.bodyOf(decision, context, isUnavailable, detail) : undefined;
     throw denial(decision, isUnavailable, body, detail);
-  }
-
-  /** Denies a request of any transport. */
-  readonly denyExchange: Deny = ({ context }, decision, detail) => this.deny(context, decision, detail);
+  };
 
   /**
    * Sets the headers of a response for an exception that the application has thrown.

@@ -55,7 +55,7 @@ export class EffectiveRule {
       this.maxWaitMs > 0 ||
       [...this.dynamic, fields.plan, fields.skipIf, fields.allowList].some(Boolean) ||
       (fields.mode === 'shadow' && [fields.by].flat().some((part) => typeof part === 'function')) ||
-      changes?.exceptions.some(hasWait) === true;
+      changes?.exceptions.some((each) => isFields(each.fields) && 'maxWait' in each.fields) === true;
     this.own = this.keyed(compiled, fields);
   }
 
@@ -101,8 +101,4 @@ export class EffectiveRule {
     const counter = changes.find((change) => change?.counter !== undefined)?.counter;
     return this.place.keyed(until === undefined ? rule : { ...rule, until }, fields, counter);
   }
-}
-
-function hasWait({ fields }: HeldRule): boolean {
-  return isFields(fields) && 'maxWait' in fields;
 }

@@ -22,11 +22,6 @@ interface PartReader {
   readonly isText?: boolean;
 }
 
-const EVERYONE_READER: PartReader = {
-  allowed: `"${EVERYONE}", since the rule counts all together`,
-  read: (given) => (given === EVERYONE ? EVERYONE : undefined),
-};
-
 /**
  * Returns the function that reads the subjects of programs for the option `by`. A list of an empty part and
  * an IP is the subject of requests without the rule's own subject.
@@ -70,7 +65,10 @@ export function readerOf(by: By | undefined, ipv6Prefix: number): PartReader {
   if (by === undefined) return text('a string or a number', (given) => ip(given) ?? bounded(String(given)));
   if (by === 'ip' || addressHeaderOf(by) !== undefined) return { allowed: 'an IP address', read: ip };
   if (by === 'user') return text('the id of a user', (given) => bounded(userSubjectOf(given)));
-  if (by === 'everyone') return EVERYONE_READER;
+  if (by === 'everyone') {
+    const read = (given: unknown) => (given === EVERYONE ? EVERYONE : undefined);
+    return { allowed: `"${EVERYONE}", since the rule counts all together`, read };
+  }
   const header = headerOf(by);
   if (header === undefined) return text('what its function returns', (given) => bounded(String(given)));
   const hash = headerSubjectOf(header);

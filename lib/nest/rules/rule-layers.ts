@@ -64,15 +64,13 @@ export function withoutIdlePlan(rule: RuleFields): RuleFields {
   return Object.keys({ ...(plans as object | undefined) }).length === 0 ? others : rule;
 }
 
-const isFunction = (value: unknown): boolean => typeof value === 'function';
-
 const orFunction = (
   { allowed, accepts, ...check }: OptionCheck,
   of = 'the ExecutionContext',
 ): OptionCheck => ({
   ...check,
   allowed: `${allowed}, or a function of ${of}`,
-  accepts: (value) => isFunction(value) || accepts(value),
+  accepts: (value) => typeof value === 'function' || accepts(value),
 });
 
 /** The checks of the fields of a rule on a route, besides the options of its algorithm. */

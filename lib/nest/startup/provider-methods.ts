@@ -115,10 +115,10 @@ export class ProviderMethods implements OnApplicationShutdown, MethodLimiter {
     const route = compiled ?? this.rules.compileLater(type, handler);
     const run = (): unknown => checked(apply(), type, method.name);
     const limited = overrides ? () => runApplied(handler, run) : run;
-    const { denyExchange } = this.responder;
+    const { deny } = this.responder;
     return this.transports
       .open()
-      .then(({ stages }) => stages.call(route.named, [type, handler, args], denyExchange, limited));
+      .then(({ stages }) => stages.call(route.named, [type, handler, args], deny, limited));
   }
 
   private entryOf(type: Type, method: LimitedMethod): Entry {
