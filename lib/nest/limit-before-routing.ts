@@ -32,7 +32,8 @@ const PATHS = listOf('normalized paths such as "/health", without a query', isPa
 @Injectable()
 export class RoutingLimiter implements OnModuleInit {
   private requests: EarlyRequests | undefined;
-  private readonly cors = new Map<string, unknown>();
+  /** The first rule that was applied before the option `cors` of the application sets headers. */
+  private beforeCors: string | undefined;
 
   constructor(
     @Inject(BeforeRouting) private readonly before: BeforeRouting,
@@ -52,7 +53,7 @@ export class RoutingLimiter implements OnModuleInit {
       else next(new InternalServerErrorException());
     });
     const { appOptions } = app as unknown as { readonly appOptions?: { readonly cors?: unknown } };
-    this.cors.set(name, appOptions?.cors);
+    if (appOptions?.cors) this.beforeCors ??= name;
   }
 
   /** Only applications that call `limitBeforeRouting` load what it needs. */
@@ -63,7 +64,7 @@ export class RoutingLimiter implements OnModuleInit {
     requests.handler = [RoutingLimiter, limitBeforeRouting as () => void];
     this.requests = requests;
     const { warnOfLateCors } = await import('./checks/before-routing-checks.js');
-    for (const [name, cors] of this.cors) warnOfLateCors(cors, name, this.warnings);
+    if (this.beforeCors !== undefined) warnOfLateCors(this.beforeCors, this.warnings);
   }
 
   private install(app: INestApplication, middleware: Middleware): void {

@@ -12,7 +12,7 @@ import {
 export const HEADERS_SET = Symbol.for('nestjs-redis-rate-limit:headers-set');
 
 /** The exception of a denied request. Its message in logs and in GraphQL errors is the sentence of the problem details. */
-abstract class DenialException extends HttpException {
+export abstract class DenialException extends HttpException {
   /** Media type of the body; `undefined` for a custom body. */
   readonly contentType: string | undefined;
 

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { Catch, Inject, type ArgumentsHost, type ExceptionFilter, type Type } from '@nestjs/common';
+import { Catch, Inject, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import { ApplicationConfig, HttpAdapterHost } from '@nestjs/core';
 import type { Observable } from 'rxjs';
 import { rawOf } from '../http/response-end.js';
@@ -7,13 +7,13 @@ import { checkInjected } from './checks/module-check.js';
 import { isHttp } from './request/exchange.js';
 import { Responder, type Denial } from './request/responder.js';
 import type { TransportLoader } from './request/transport-loader.js';
-import { RateLimitUnavailableException, RateLimitExceededException } from './rate-limit.exception.js';
+import { DenialException } from './rate-limit.exception.js';
 import { TRANSPORT_LOADER } from './tokens.js';
-
-const DENIALS: readonly Type[] = [RateLimitExceededException, RateLimitUnavailableException];
 
 /** The metadata of `@Catch`. */
 const CAUGHT = '__filterCatchExceptions__';
+
+type Caught = typeof DenialException;
 
 /**
  * Exception filter that responds to denied requests: over HTTP with status, body and headers, over WebSocket with the
@@ -23,7 +23,7 @@ const CAUGHT = '__filterCatchExceptions__';
  * @example
  * `@UseFilters(RateLimitFilter)`
  */
-@Catch(RateLimitExceededException, RateLimitUnavailableException)
+@Catch(DenialException)
 export class RateLimitFilter implements ExceptionFilter {
   /**
    * @internal
@@ -90,8 +90,8 @@ export class RateLimitFilter implements ExceptionFilter {
 
 /** Whether a filter catches denials by their class or a subclass, rather than by a class that it extends, or everything. */
 function isFor(filter: ExceptionFilter, exception: Denial): boolean {
-  const caught = (Reflect.getMetadata(CAUGHT, filter.constructor) ?? []) as readonly Type[];
-  const isDenial = (type: Type): boolean =>
-    DENIALS.some((denial) => type === denial || type.prototype instanceof denial);
+  const caught = (Reflect.getMetadata(CAUGHT, filter.constructor) ?? []) as readonly Caught[];
+  const isDenial = (type: Caught): boolean =>
+    type === DenialException || type.prototype instanceof DenialException;
   return caught.some((type) => exception instanceof type && isDenial(type));
 }

@@ -137,13 +137,8 @@ function follow(prototype: Gateway): Set<Connections> {
   return owners;
 }
 
-/** A socket of Socket.IO. It calls `_cleanup` when it leaves its namespace, and when a middleware denies it. */
-interface Leaving {
-  _cleanup?(): void;
-}
-
 /** Completes when a client has disconnected: one of Socket.IO may leave a namespace and keep its transport for others. */
-function untilClosed(client: SocketClient & Partial<Connection> & Leaving): Observable<never> {
+function untilClosed(client: SocketClient & Partial<Connection>): Observable<never> {
   return new Observable((subscriber) => {
     const close = (): void => subscriber.complete();
     const end = connectionEnd(client);

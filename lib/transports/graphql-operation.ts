@@ -7,7 +7,6 @@ import type { HttpAdapterHost } from '@nestjs/core';
 /** The decisions on the fields of one GraphQL operation or batch, reported as one. */
 export class Operation {
   private decision: Decision | undefined;
-  private isDenied = false;
   /** Whether each denial is one of limits that could not be checked. */
   private isUnavailable = true;
   private hasData = false;
@@ -20,10 +19,7 @@ export class Operation {
 
   /** Returns the headers of this decision and those before it. */
   add(decision: Decision, format: (decision: Decision) => readonly Header[]): readonly Header[] {
-    if (!decision.allowed) {
-      this.isDenied = true;
-      this.isUnavailable &&= decision.fallback === 'deny';
-    }
+    if (!decision.allowed) this.isUnavailable &&= decision.fallback === 'deny';
     this.decision = this.decision ? merged(this.decision, decision) : decision;
     return (this.headers = format(this.decision));
   }
@@ -31,7 +27,8 @@ export class Operation {
   /** Adds the data of a request: a batch has several. Returns the status of their response; `undefined` to keep it. */
   respond(data: unknown): number | undefined {
     this.hasData ||= hasData(data);
-    if (this.isDenied && !this.hasData) return (this.status = this.isUnavailable ? 503 : 429);
+    if (this.decision?.allowed === false && !this.hasData)
+      return (this.status = this.isUnavailable ? 503 : 429);
     return this.status && 200;
   }
 }

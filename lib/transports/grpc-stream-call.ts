@@ -7,7 +7,7 @@ import {
 } from '@nestjs/common';
 import { of, type Observable } from 'rxjs';
 import type { ResponseEnd } from '../http/response-end.js';
-import { RateLimitUnavailableException, RateLimitExceededException } from '../nest/rate-limit.exception.js';
+import { DenialException } from '../nest/rate-limit.exception.js';
 import type { Denial } from '../nest/request/responder.js';
 import { enhancersOf, FILTERS } from '../nest/handler-interceptor.js';
 import { grpcError } from './calls.js';
@@ -53,7 +53,7 @@ export async function answerable<Result>(
   try {
     return await step();
   } catch (error) {
-    throw isDenial(error) ? error : new FailedCall(error);
+    throw error instanceof DenialException ? error : new FailedCall(error);
   }
 }
 
@@ -61,14 +61,15 @@ export async function answerable<Result>(
  * Ends a call by @GrpcStreamCall that was denied. It precedes the filters of the application: an error that a filter
  * returns for such a call is a rejection that Nest does not handle, and ends the process.
  */
-@Catch(RateLimitExceededException, RateLimitUnavailableException, FailedCall)
+@Catch(DenialException, FailedCall)
 class StreamCallFilter implements ExceptionFilter {
   private readonly logger = new Logger('RateLimit');
 
   catch(exception: Denial | FailedCall, host: ArgumentsHost): Observable<undefined> {
     const [call, callback] = host.getArgs<Arguments>();
     if (call.cancelled) return of(undefined); // Its client has left the queue.
-    const error = isDenial(exception) ? grpcError(exception, host) : this.failure(exception.error);
+    const isDenial = exception instanceof DenialException;
+    const error = isDenial ? grpcError(exception, host) : this.failure(exception.error);
     if (callback) callback(error);
     else call.emit('error', error);
     return of(undefined);
@@ -124,8 +125,4 @@ export function followStreamCall(
   }
   if (call.cancelled) ended('cut-off');
   return true;
-}
-
-function isDenial(error: unknown): error is Denial {
-  return error instanceof RateLimitExceededException || error instanceof RateLimitUnavailableException;
 }

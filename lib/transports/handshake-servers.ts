@@ -21,15 +21,7 @@ interface SocketIoOptions {
 interface SocketIoServer {
   readonly opts?: SocketIoOptions;
   readonly server?: { readonly opts?: SocketIoOptions };
-  use(middleware: (socket: SocketClient & Transported, next: (error?: Error) => void) => void): unknown;
-}
-
-/** A socket of Socket.IO: its transport, and the namespaces that share it. */
-interface Transported {
-  readonly client?: {
-    readonly nsps?: ReadonlyMap<string, unknown>;
-    readonly conn?: { close?(discard?: boolean): void };
-  };
+  use(middleware: (socket: SocketClient, next: (error?: Error) => void) => void): unknown;
 }
 
 /**
@@ -88,7 +80,7 @@ function attachSocketIo(server: SocketIoServer, check: CheckClient): void {
 }
 
 /** Closes the transport of a denied client if it stays unused, or at once if the client does not read its denials. */
-function closeDenied(socket: SocketClient & Transported): void {
+function closeDenied(socket: SocketClient): void {
   const { client } = socket;
   if (isBackedUp(socket))
     client?.conn?.close?.(true); // Without waiting for what the client does not read.

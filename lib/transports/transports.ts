@@ -11,7 +11,7 @@ import type { Handshakes } from './handshakes.js';
 import { isEventHandler, RpcExchange, rpcReply, CallExchange } from './calls.js';
 import { wsExchange, denySocket } from './ws.js';
 import type { Observable } from 'rxjs';
-import { RateLimitUnavailableException, RateLimitExceededException } from '../nest/rate-limit.exception.js';
+import { DenialException } from '../nest/rate-limit.exception.js';
 import type { Denial } from '../nest/request/responder.js';
 import { enhancersOf, FILTERS } from '../nest/handler-interceptor.js';
 
@@ -46,7 +46,7 @@ export function answerDenial(exception: Denial, host: ArgumentsHost): Observable
  * The filter of gateways and microservices, where Nest runs no global filter. It has no state of an application, so that
  * a class can be part of several.
  */
-@Catch(RateLimitExceededException, RateLimitUnavailableException)
+@Catch(DenialException)
 class HandlerFilter implements ExceptionFilter {
   readonly catch = answerDenial;
 }

@@ -36,6 +36,13 @@ export interface SocketClient {
   readonly bufferedAmount?: number;
   /** Of Socket.IO only. */
   readonly disconnected?: boolean;
+  /** Of Socket.IO only: its transport, and the namespaces that share it. */
+  readonly client?: {
+    readonly nsps?: ReadonlyMap<string, unknown>;
+    readonly conn?: { close?(discard?: boolean): void };
+  };
+  /** Of Socket.IO only: called when it leaves its namespace, and when a middleware denies it. */
+  _cleanup?(): void;
   send?(data: string): void;
   emit?(event: string, data: unknown): void;
 }

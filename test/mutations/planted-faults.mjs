@@ -24,7 +24,7 @@ const FAULTS_BY_PART = {
     {
       words: 'the guard never denies',
       file: ADMISSION,
-      text: '    if (!decision.allowed) return deny(exchange, decision);\n',
+      text: '    if (!decision.allowed) return deny(exchange.context, decision);\n',
       by: '',
       specs: ['test/e2e/guard.spec.ts'],
     },

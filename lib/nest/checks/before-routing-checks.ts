@@ -65,9 +65,8 @@ export const EXPOSED_HINT =
   'limitBeforeRouting(): code in browsers can read RateLimit and Retry-After of another origin only if CORS exposes them: ' +
   "app.enableCors({ exposedHeaders: ['RateLimit', 'RateLimit-Policy', 'Retry-After'] })";
 
-/** Warns if the option `cors` sets the headers of CORS after the rule is applied: browsers cannot read its denials. */
-export function warnOfLateCors(cors: unknown, name: string, warnings: Warnings): void {
-  if (!cors) return;
+/** Warns that the option `cors` sets the headers of CORS after the rule is applied: browsers cannot read its denials. */
+export function warnOfLateCors(name: string, warnings: Warnings): void {
   warnings.warn(
     'RL_CORS_AFTER_LIMIT',
     `A 429 of limitBeforeRouting("${name}") has no CORS headers, so that browsers cannot read it, since the option \`cors\` of ` +
