@@ -85,12 +85,10 @@ export class HandlerEnhancers implements OtherTransports {
       if (enhancersOf(type, INTERCEPTORS).length > 0) intercept(type);
       if (takesStreamCalls(handler)) addStreamCallFilter(handler);
       if (kind === 'connection') this.connections.limit(type);
-      if (kind === 'gateway' || kind === 'pattern') this.wireUnreached(isMixed ? handler : type, type);
+      if (kind !== 'gateway' && kind !== 'pattern') continue;
+      const target = isMixed ? handler : type; // Nest runs no global guard and no global filter for these.
+      addGuard(target, this.guards);
+      if (this.registersFilter) addFilter(target, type);
     }
-  }
-
-  private wireUnreached(target: object, type: Type): void {
-    addGuard(target, this.guards);
-    if (this.registersFilter) addFilter(target, type);
   }
 }

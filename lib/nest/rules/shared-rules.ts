@@ -23,25 +23,26 @@ const DEFAULTS: RuleFields = {
 
 const FREE: readonly string[] = [...SHARED_FIELDS, 'name', 'scope'];
 
-/** Compares the targets of each shared rule, since they use one counter with one window and algorithm. */
-export class SharedRules {
-  private readonly first = new Map<string, { readonly fields: RuleFields; readonly owner: string }>();
+/** The first target of each shared rule, by its name. */
+export type FirstTargets = Map<string, { readonly fields: RuleFields; readonly owner: string }>;
 
-  /** Adds a target of a shared rule, and returns the problem if the rule differs on another target. */
-  add(fields: RuleFields, owner: string): string | undefined {
-    const first = entryOf(this.first, fields['name'] as string, () => ({ fields, owner }));
-    const names = new Set([...Object.keys(first.fields), ...Object.keys(fields)]);
-    const [capacity] = capacitiesInPermits(fields);
-    const field = [...names].find((each) => !isFree(each, fields) && !isSame(each, first.fields, fields));
-    if (field === undefined) return undefined;
-    return (
-      `rule "${String(fields['name'])}" of ${owner}: ${field} is ${valueOf(field, fields)} here and ` +
-      `${valueOf(field, first.fields)} in ${first.owner}, but a shared rule has one counter; ` +
-      (field === 'limit'
-        ? `write ${capacity} as a time, such as "10s", or scope: 'route'`
-        : `allowed to differ: ${SHARED_FIELDS.join(', ')}, or any field with scope: 'route'`)
-    );
-  }
+/**
+ * Returns the problem of a shared rule that differs from its first target, since all use one counter with one window and
+ * algorithm; `undefined` if it does not.
+ */
+export function sharedProblem(targets: FirstTargets, fields: RuleFields, owner: string): string | undefined {
+  const first = entryOf(targets, fields['name'] as string, () => ({ fields, owner }));
+  const names = new Set([...Object.keys(first.fields), ...Object.keys(fields)]);
+  const [capacity] = capacitiesInPermits(fields);
+  const field = [...names].find((each) => !isFree(each, fields) && !isSame(each, first.fields, fields));
+  if (field === undefined) return undefined;
+  return (
+    `rule "${String(fields['name'])}" of ${owner}: ${field} is ${valueOf(field, fields)} here and ` +
+    `${valueOf(field, first.fields)} in ${first.owner}, but a shared rule has one counter; ` +
+    (field === 'limit'
+      ? `write ${capacity} as a time, such as "10s", or scope: 'route'`
+      : `allowed to differ: ${SHARED_FIELDS.join(', ')}, or any field with scope: 'route'`)
+  );
 }
 
 /** The value of a field in messages. */

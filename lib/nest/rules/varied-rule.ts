@@ -20,7 +20,7 @@ import {
 } from './rule-changes.js';
 
 export { changedFields } from './rule-changes.js';
-export { SharedRules } from './shared-rules.js';
+export { sharedProblem } from './shared-rules.js';
 
 const NO_PLAN = 'missing, and the rule has plans; allowed: a function that returns the name of a plan';
 

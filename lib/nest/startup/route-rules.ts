@@ -35,7 +35,7 @@ import { DeclaredRules } from '../rules/declared-rules.js';
 import { RuleTable } from '../rules/rule-table.js';
 import { loaded } from '../rules/named-parts.js';
 import { namedOn, type RuleFields } from '../rules/rule-layers.js';
-import type { SharedRules } from '../rules/shared-rules.js';
+import type { FirstTargets } from '../rules/shared-rules.js';
 import { SubjectChecks } from '../checks/subject-checks.js';
 import type { TransportName } from '../rules/route-rule.js';
 import { RuleMistakes } from '../checks/rule-mistakes.js';
@@ -45,7 +45,7 @@ import { SETTLEMENTS, USAGE } from '../parameter.decorators.js';
 @Injectable()
 export class RouteRules implements OnApplicationShutdown {
   private readonly logger = new Logger('RateLimit');
-  private shared: SharedRules | undefined;
+  private readonly shared: FirstTargets = new Map();
   private readonly ids: RouteIds;
   private readonly mistakes: RuleMistakes;
   /** Absent if no rule is applied before routing. */
@@ -213,10 +213,8 @@ export class RouteRules implements OnApplicationShutdown {
   private limitOf(fields: RuleFields, owner: string, id: string | undefined): RouteLimit | undefined {
     const rule = this.table.compile(fields, owner, id);
     if (!rule) return undefined;
-    if (fields['scope'] === 'shared') {
-      this.shared ??= new loaded.variation!.SharedRules();
-      this.declared.report(this.shared.add(fields, owner));
-    }
+    if (fields['scope'] === 'shared')
+      this.declared.report(loaded.variation!.sharedProblem(this.shared, fields, owner));
     const limit = new RouteLimit(rule, this.warnings, this.declared.read.onStoreError);
     if (id !== undefined) this.before.precede(limit);
     this.checks.add(limit);
