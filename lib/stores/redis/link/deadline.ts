@@ -1,5 +1,3 @@
-import { after, type Timer } from '../../../contracts/timer.js';
-
 const TICKS_PER_TIMEOUT = 10;
 
 const LONGEST_TICK_MS = 1000;
@@ -56,7 +54,7 @@ export class Deadline {
   /** In the order of their deadlines, with finished ones among them. No `Set`, see docs/adr/0111-no-literals-for-what-waits.md. */
   private calls = new Array<Call>();
   private pending = 0;
-  private timer: Timer | undefined;
+  private timer: NodeJS.Timeout | undefined;
   private readonly tickMs: number;
   private readonly time: AwakeTime;
 
@@ -107,23 +105,24 @@ export class Deadline {
 
   /** Stops the timer. */
   close(): void {
-    this.timer?.stop();
+    clearTimeout(this.timer);
     this.timer = undefined;
   }
 
   private wait(milliseconds: number): void {
-    this.timer = after(Math.min(milliseconds, this.tickMs), () => this.look());
+    // eslint-disable-next-line no-restricted-globals -- at most a second, for each call that finds no timer
+    this.timer = setTimeout(this.look, Math.ceil(Math.min(milliseconds, this.tickMs))).unref();
   }
 
   /** Checks the deadlines. Before a call is rejected, the event loop gets one turn to read a reply that has arrived. */
-  private look(): void {
+  private readonly look = (): void => {
     this.time.tick();
     const { now } = this.time;
     const next = this.calls.find(isPending);
     if (!next) this.timer = undefined;
     else if (next.until > now) this.wait(next.until - now);
     else setImmediate(() => this.expire(now));
-  }
+  };
 
   private expire(now: number): void {
     for (const call of this.calls) {
