@@ -28,12 +28,12 @@ describe(PAGE, () => {
     expect(returns).toBeLessThanOrEqual(4);
   });
 
-  it('names the files of a request on Redis in their order, and the request returns to at most eight', async () => {
+  it('names the files of a request on Redis in their order, and the request returns to at most seven', async () => {
     const { files, returns } = await trace(`--redis=${redisUrl()}`);
     const before = inMemory.slice(0, inMemory.indexOf(FIRST_IN_STORE));
     const behind = inMemory.slice(inMemory.indexOf(FIRST_BEHIND_STORE));
     expect([...before, ...onRedis, ...behind]).toEqual(files);
-    expect(returns).toBeLessThanOrEqual(8);
+    expect(returns).toBeLessThanOrEqual(7);
   });
 
   it('names only files that exist', () => {
