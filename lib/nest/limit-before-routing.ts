@@ -59,11 +59,12 @@ export class RoutingLimiter implements OnModuleInit {
   /** Only applications that call `limitBeforeRouting` load what it needs. */
   async onModuleInit(): Promise<void> {
     if (!this.before.isUsed) return;
+    // First: Jest cannot load a module that two others import at once, and the rules load this one as well.
+    const { warnOfLateCors } = await import('./checks/before-routing-checks.js');
     const { EarlyRequests } = await import('./early-requests.js');
     const requests = await this.module.create(EarlyRequests);
     requests.handler = [RoutingLimiter, limitBeforeRouting as () => void];
     this.requests = requests;
-    const { warnOfLateCors } = await import('./checks/before-routing-checks.js');
     if (this.beforeCors !== undefined) warnOfLateCors(this.beforeCors, this.warnings);
   }
 
