@@ -4,7 +4,7 @@ import type { RuleLoss, SourcedRule } from '../contracts/rule-source.js';
 /** Number of seconds that the chart of the application shows, and those of a rule. */
 export const CHART_S = 120;
 export const RULE_CHART_S = 60;
-/** Number of seconds of which rates are the mean, including the current one. */
+/** Rates are averages over this number of seconds, including the current one. */
 export const RATE_S = 10;
 
 /** Returns the start of the first second of a chart, in milliseconds since the epoch. The last one is the current second. */

@@ -65,4 +65,26 @@ describe('a refund with a reply after the deadline', () => {
     await hastyStore.close(); // Waiting refunds are tried once more.
     expect(await remaining()).toBe(6);
   });
+
+  it.each(['-@all', 'resetkeys'])(
+    'a refund is repeated if the user had no right to make it: %s',
+    async (revoked) => {
+      await askServer(server, 'ACL', 'SETUSER', 'app', 'on', '>s3cret', '~*', '&*', '+@all');
+      const { host, port } = server;
+      const store = await openRedisStore({ redis: { host, port, username: 'app', password: 's3cret' } });
+      const limiter = new RateLimiter({ store, prefix: patient.engine.keys.prefix });
+      try {
+        const charges = await Promise.all(Array.from({ length: 5 }, () => patient.consume(RULE, 'ann')));
+        expect((await limiter.peek(RULE, 'ann')).source).toBe('redis');
+        await askServer(server, 'ACL', 'SETUSER', 'app', revoked);
+        await Promise.all(charges.map((charge) => limiter.refund(charge)));
+        expect(await remaining()).toBe(5);
+        await askServer(server, 'ACL', 'SETUSER', 'app', '~*', '+@all');
+        await until(async () => (await remaining()) === 10, 'the permits to be given back', 20_000);
+      } finally {
+        await limiter.close();
+        await store.close();
+      }
+    },
+  );
 });

@@ -86,7 +86,7 @@ const LOADED: Readonly<Record<string, () => Promise<OptionCheck>>> = {
   warnings: async () => (await import('../warning-codes.js')).WARNINGS,
 };
 
-/** Headers that a denial has, or that the frames of a message need. */
+/** Headers that a denial sets, or that HTTP itself needs. */
 const RESERVED_HEADERS =
   'retry-after|(x-)?ratelimit.*|content-.*|transfer-encoding|connection|upgrade|te|date|location|set-cookie';
 

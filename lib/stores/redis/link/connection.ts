@@ -197,7 +197,7 @@ export class ConnectionState implements ClientState {
   /**
    * Ends a connection to a server that is no longer the master. After a failover, the name or the Sentinels may lead to
    * another one, while the old one keeps its connections. Until the new connection is ready, calls fail with the same
-   * error, which must not end it. Calls that were sent get their replies first, of which PING is the last.
+   * error, which must not end it. It waits for a PING, so that calls sent before get their replies.
    */
   leaveReplica(error: Error): void {
     if (this.isCluster || !this.isReady || performance.now() - this.changedAt < LEAVE_AFTER_MS) return;

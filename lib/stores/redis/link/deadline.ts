@@ -150,15 +150,23 @@ function isPending({ expire }: Call): boolean {
 
 /** Error replies of a server that has executed nothing, but may do so later. */
 const NOT_NOW =
-  /^(Too many Cluster redirections\b.*|TRYAGAIN|NOSCRIPT|ERR Function not found|LOADING|BUSY|READONLY|OOM|MISCONF|NOAUTH|MASTERDOWN|NOREPLICAS|CLUSTERDOWN)\b/;
+  /^(Too many Cluster redirections\b.*|TRYAGAIN|MOVED|ASK|NOSCRIPT|ERR Function not found|LOADING|BUSY|READONLY|OOM|MISCONF|NOAUTH|MASTERDOWN|NOREPLICAS|CLUSTERDOWN)\b/;
 
 /** End of the message of ioredis about a command that it has not written. */
 const NOT_WRITTEN = ' enableOfflineQueue options is false';
 
-/** Whether a call has certainly not been executed, so that it can be sent again. */
-export function wasNotExecuted(error: unknown): boolean {
+/** A user without the right to send a command or to use a key: unlike an error within a script, it precedes all writes. */
+const NOT_PERMITTED = /^NOPERM\b(?!.*(user_function|user_script|\bscript\b))/;
+
+/** Whether a server has executed nothing, and may do so if the call is sent again, because of its present state. */
+export function isTemporary(error: unknown): boolean {
   if (!(error instanceof Error) || error.cause instanceof DeadlineError) return false;
   return NOT_NOW.test(error.message) || error.message.endsWith(NOT_WRITTEN);
+}
+
+/** Whether a call has certainly not been executed, so that it can be sent again: also later, when a right is granted. */
+export function wasNotExecuted(error: unknown): boolean {
+  return isTemporary(error) || (error instanceof Error && NOT_PERMITTED.test(error.message));
 }
 
 /** Whether an error is that of a command without a connection, which does not contain the reason. */

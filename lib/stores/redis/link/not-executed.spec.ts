@@ -1,10 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
-import { DeadlineError, wasNotExecuted } from './deadline.js';
+import { DeadlineError, isTemporary, wasNotExecuted } from './deadline.js';
 
 describe('an error', () => {
   it.each([
     'Too many Cluster redirections. Last error: ReplyError: MOVED 1 127.0.0.1:1',
     'TRYAGAIN Multiple keys request during rehashing of slot',
+    'MOVED 1 127.0.0.1:1',
+    "NOPERM User app has no permissions to run the 'fcall' command",
+    'NOPERM No permissions to access a key',
     'NOSCRIPT No matching script. Please use EVAL.',
     'LOADING Redis is loading the dataset in memory',
     "OOM command not allowed when used memory > 'maxmemory'.",
@@ -24,7 +27,14 @@ describe('an error', () => {
     'no reply within 50 ms',
     'ERR user_script:1: attempt to index a nil value',
     'read ECONNRESET',
+    'NOPERM No permissions to access a key script: rateLimit, on @user_function:1.',
   ])('does not show whether something was executed: %s', (message) => {
     expect(wasNotExecuted(new Error(message))).toBe(false);
+  });
+
+  it('of a right that is missing is not temporary, so that another form of the call is tried', () => {
+    expect(isTemporary(new Error("NOPERM User app has no permissions to run the 'fcall' command"))).toBe(
+      false,
+    );
   });
 });

@@ -1,6 +1,6 @@
 import type { Call, Caller } from './call.js';
 import { serverOf, type StoreClient } from '../link/connection.js';
-import { wasNotExecuted } from '../link/deadline.js';
+import { isTemporary } from '../link/deadline.js';
 import type { CurrentClient } from '../link/current-client.js';
 import { WHEN_FULL, type Library } from './library.js';
 import { FUNCTIONS_OFF } from '../redis.store.options.js';
@@ -34,7 +34,7 @@ const WITHIN = /user_function|\bscript\b/;
 
 /** Whether a server has refused FCALL itself, so that the call can run as a script. */
 export function isNotOffered(message: string): boolean {
-  return NOT_OFFERED.test(message) && !WITHIN.test(message) && !wasNotExecuted(new Error(message));
+  return NOT_OFFERED.test(message) && !WITHIN.test(message) && !isTemporary(new Error(message));
 }
 
 /** Maximum number of times that the library is loaded for one call: it may be flushed, or the slot may move. */
@@ -135,7 +135,7 @@ export class Functions implements Caller {
     if (OUT_OF_MEMORY.test(message)) return this.sendWhenFull(call, loads);
     if (isNotOffered(message)) return this.runScript(call, oneLine(message));
     if (!message.startsWith(NOT_FOUND))
-      throw call.main === 'across' && wasNotExecuted(error) ? refusedAcross() : error;
+      throw call.main === 'across' && isTemporary(error) ? refusedAcross() : error;
     if (loads === MOST_LOADS) return evaluate(this.client, call); // the next call loads the library again
     const refusal = await this.load(server);
     if (call.left!() <= 0) throw error;
@@ -155,7 +155,7 @@ export class Functions implements Caller {
 
   /** Runs a call as a script. If the reason is temporary, such as a lack of memory, the next call loads the library again. */
   private runUnloaded(refusal: Error, call: Call): Promise<unknown> {
-    const isLasting = refusal.name === 'ReplyError' && !wasNotExecuted(refusal);
+    const isLasting = refusal.name === 'ReplyError' && !isTemporary(refusal);
     return isLasting ? this.runScript(call, oneLine(refusal.message)) : evaluate(this.client, call);
   }
 
