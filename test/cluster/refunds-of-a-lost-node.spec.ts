@@ -4,6 +4,7 @@ import calculateSlot from 'cluster-key-slot';
 import type { Decision, Rule } from '../../lib/index.js';
 import { RateLimiter } from '../../lib/limiter.js';
 import { RedisStore } from '../../lib/redis.js';
+import type { ClusterServers } from '../../lib/stores/redis/link/topology.js';
 import { startCluster, type RedisCluster } from '../support/redis/cluster.js';
 import { uniquePrefix } from '../support/redis/shared-redis.js';
 import { until } from '../support/redis/until.mjs';
@@ -49,6 +50,10 @@ describe('refunds while a node of a cluster has no connection', () => {
     };
     const charges = await Promise.all(subjects.map(charge));
     await node.kill();
+    // What is written before the connection has ended may have been executed, and is not repeated.
+    const { cluster: servers } = (store as unknown as { current: { cluster: ClusterServers } }).current;
+    const address = `${node.host}:${node.port}`;
+    await until(() => servers.nodeOf(address) === undefined, 'the connection to end');
     for (let nth = 0; nth < CHARGES; nth += 1) {
       await Promise.all(charges.map((each) => limiter.refund(each[nth]!)));
       await sleep(nth); // Calls of several turns, before and after the circuit has opened.
