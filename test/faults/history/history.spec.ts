@@ -3,7 +3,7 @@ import { EVERY_FAULT } from '../every-fault.js';
 import { PATIENCE_MS } from '../scale.js';
 import { violationsIn, type HistoryLine } from './check-history.mjs';
 import { contradictionsIn } from './check-reports.mjs';
-import { ACTUAL_COSTS, LINED, QUEUED } from './recorded-rules.mjs';
+import { ACTUAL_COSTS, EXAMINED, LINED, QUEUED } from './recorded-rules.mjs';
 import { recordFault } from './record-fault.js';
 
 type Request = Readonly<{
@@ -39,17 +39,7 @@ describe.each(EVERY_FAULT)('$name', (fault) => {
   it('a history of a fault has requests of every kind that the checker examines', () => {
     const processes = [...new Set(requests.map((request) => request.process))];
     expect(processes).toHaveLength(2);
-    for (const rule of [
-      'log',
-      'gcra',
-      'fixed',
-      'bucket',
-      'metered',
-      'metered-log',
-      'left',
-      'right',
-      'jobs',
-    ]) {
+    for (const rule of EXAMINED) {
       const decided = (by: Partial<Request>) => [true, false].map((allowed) => has({ ...by, rule, allowed }));
       expect([rule, ...decided({ source: 'redis' })]).toEqual([rule, true, true]);
       if (fault.deciding !== 'fallback') continue;

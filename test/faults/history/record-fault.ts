@@ -6,7 +6,7 @@ import { PATIENCE_MS, scaled } from '../scale.js';
 import type { Load } from '../site.js';
 import type { Stage, StagedFault } from '../stage.js';
 import { violationsIn, type HistoryLine } from './check-history.mjs';
-import { ruleLines } from './recorded-rules.mjs';
+import { EXAMINED, outcomeOf, ruleLines } from './recorded-rules.mjs';
 import { Recorder, type RecorderOptions } from './recorder.js';
 
 const PROCESSES = 2;
@@ -42,6 +42,7 @@ export async function recordFault(fault: StagedFault): Promise<HistoryLine[]> {
     if (isThereAtStart) await start();
     await stage.goOn(load);
     await load.more(REQUESTS);
+    if (fault.deciding === 'fallback') await untilEach(recorders, hasBoth('fallback'), 'every outcome');
     await stage.heal(load);
     const to = now();
     await untilEach(recorders, ({ inARow }) => inARow >= AFTER, 'Redis to decide again');
@@ -85,6 +86,14 @@ function loadOf(recorders: readonly Recorder[]): Load {
     },
   };
 }
+
+/** Whether a source has allowed and denied requests of every examined rule. */
+const hasBoth =
+  (source: string): Condition =>
+  ({ outcomes }) =>
+    EXAMINED.every((rule) =>
+      [true, false].every((isAllowed) => outcomes.includes(outcomeOf(rule, source, isAllowed))),
+    );
 
 type Condition = (progress: Awaited<ReturnType<Recorder['progress']>>, nth: number) => boolean;
 

@@ -39,6 +39,12 @@ export const POOL = 'pool';
 /** The subjects of rules without a window of a day. */
 export const EVERYBODY = 'all';
 
+/** The rules that must both allow and deny, by each source that decides during a fault. */
+export const EXAMINED = ['log', 'gcra', 'fixed', 'bucket', 'metered', 'metered-log', 'left', 'right', 'jobs'];
+
+/** The name of a kind of outcome. */
+export const outcomeOf = (rule, source, isAllowed) => `${rule} ${source} ${isAllowed}`;
+
 const REQUESTS_A_SUBJECT = 12;
 const COSTS = [1, 1, 2, 1, 3, 1];
 /** The costs that are known after a reservation of 2. Each visit of a subject begins with the next two. */

@@ -11,6 +11,8 @@ export interface Progress {
   readonly requests: number;
   /** Number of consecutive decisions of Redis. */
   readonly inARow: number;
+  /** The kinds of outcomes so far, as `outcomeOf` names them. */
+  readonly outcomes: readonly string[];
 }
 
 export interface RecorderOptions {

@@ -2,7 +2,7 @@
 //
 //   node recording-application.mjs '{ "redis", "file", "instances", "hasOwnClock" }'
 import { setTimeout as sleep } from 'node:timers/promises';
-import { EVERYBODY, JOBS, LINED, POOL, QUEUED, requestOf, WAIT_MS } from './recorded-rules.mjs';
+import { EVERYBODY, JOBS, LINED, outcomeOf, POOL, QUEUED, requestOf, WAIT_MS } from './recorded-rules.mjs';
 import { HistoryFile, now } from './history-file.mjs';
 import { startLimits } from './reporting-limits.mjs';
 
@@ -25,6 +25,8 @@ let isOn = true;
 let requests = 0;
 /** Number of consecutive decisions of Redis. */
 let inARow = 0;
+/** The kinds of outcomes so far: rule, source, and whether the rule allows. */
+const outcomes = new Set();
 
 /** Sends a request and records it, with one line for each rule. */
 async function request(rules, subject, cost, ask) {
@@ -38,6 +40,7 @@ async function request(rules, subject, cost, ask) {
   for (const [nth, each] of asked.entries()) {
     const alone = { allowed, source };
     const { allowed: isAllowed } = decisions[nth];
+    outcomes.add(outcomeOf(each.rule, source, isAllowed));
     const ofSeveral = { allowed: isAllowed, source, together: permit, refused: !allowed };
     const outcome = rules.length === 1 ? alone : ofSeveral;
     history.write({ kind: 'request', ...each, cost, sentAt, answeredAt, ...outcome });
@@ -108,7 +111,7 @@ const load = [
 ];
 
 const commands = {
-  progress: () => ({ requests, inARow }),
+  progress: () => ({ requests, inARow, outcomes: [...outcomes] }),
   step,
   /** Stops the load, so that the charges in Redis can be read. */
   async quiet() {
