@@ -63,6 +63,7 @@ function bundle(input, plugin) {
     input,
     plugins: [plugin],
     external: (id) => /^[^./]/.test(id) && id !== 'tslib',
+    treeshake: { unknownGlobalSideEffects: false }, // A helper of tslib reads one that is not used.
     onwarn: ({ code, message }) => {
       if (code === 'UNUSED_EXTERNAL_IMPORT') return; // a type that only internals of classes name
       throw new Error(message);

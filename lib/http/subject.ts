@@ -9,7 +9,18 @@ export interface HttpRequest {
   /** The user that the application has authenticated. */
   readonly user?: unknown;
   readonly socket?:
-    { readonly remoteAddress?: string | undefined; readonly destroyed?: boolean | undefined } | undefined;
+    | {
+        readonly remoteAddress?: string | undefined;
+        readonly localAddress?: string | undefined;
+        readonly destroyed?: boolean | undefined;
+      }
+    | undefined;
+}
+
+/** Whether the client has disconnected. If it has reset a connection, Node.js closes it later, but the peer is unknown. */
+export function hasHungUp({ socket }: HttpRequest): boolean {
+  if (!socket || socket.destroyed) return socket !== undefined;
+  return socket.remoteAddress === undefined && socket.localAddress !== undefined;
 }
 
 /** Returns the id of the user: `request.user` itself, or the first of its `id`, `sub`, `userId`, `_id` that is an id. */

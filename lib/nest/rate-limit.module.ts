@@ -164,7 +164,7 @@ export class RateLimitModule
   constructor(
     @Inject(RATE_LIMIT_STORE) private readonly store: BaseStore,
     @Inject(CLIENT_HOLDER) private readonly holder: ClientHolder,
-    @Inject(RateLimiter) private readonly limiter: RateLimiter,
+    @Inject(RateLimiter) private readonly limiter: Partial<RateLimiter>,
     @Inject(RuleTable) private readonly table: RuleTable,
     @Inject(RATE_LIMIT_OPTIONS) private readonly options: RateLimitModuleOptions,
     @Inject(Warnings) private readonly warnings: Warnings,
@@ -184,7 +184,7 @@ export class RateLimitModule
       const { warnOfFallbacks } = await import('./rules/rule-fallbacks.js');
       warnOfFallbacks(this.table.known, this.warnings);
     }
-    await Promise.all([this.limiter.ready(), this.live.start()]);
+    await Promise.all([this.limiter.ready!(), this.live.start()]);
   }
 
   /**
@@ -193,7 +193,7 @@ export class RateLimitModule
    * @internal
    */
   async beforeApplicationShutdown(): Promise<void> {
-    await this.limiter.engine.endWaits();
+    await this.limiter.engine?.endWaits(); // None, if it was overridden, so that the start has failed.
   }
 
   /**
@@ -203,7 +203,7 @@ export class RateLimitModule
    */
   async onApplicationShutdown(): Promise<void> {
     await this.live.close();
-    await this.limiter.close();
+    await this.limiter.close?.();
     await Promise.all([this.store.close(), this.holder.close()]);
   }
 }

@@ -7,6 +7,7 @@ import { enhancersOf, HANDLER_INTERCEPTOR, intercept, INTERCEPTORS } from '../ne
 import { HandlerStages } from './handler-stages.js';
 import { Handshakes } from './handshakes.js';
 import { followGuard } from '../nest/applied-call.js';
+import { RateLimitGuard } from '../nest/rate-limit.guard.js';
 import type { RateLimitModuleOptions } from '../nest/rate-limit.options.js';
 import { Admission } from '../nest/request/admission.js';
 import type { Exchange } from '../nest/request/exchange.js';
@@ -34,13 +35,15 @@ export class HandlerEnhancers implements OtherTransports {
   private readonly connections: Connections;
   private readonly handshakes: Handshakes;
   private isObserving = false;
+  /** A class whose handlers need one guard for all requests. */
+  private guarded: string | undefined;
 
   constructor(
     @Inject(Guards) private readonly guards: Guards,
     @Inject(ModulesContainer) modules: ModulesContainer,
     @Inject(DeclaredRules) private readonly declared: DeclaredRules,
     @Inject(REGISTERS_FILTER) private readonly registersFilter: boolean,
-    @Inject(ApplicationConfig) config: ApplicationConfig,
+    @Inject(ApplicationConfig) private readonly config: ApplicationConfig,
     @Inject(HttpAdapterHost) host: HttpAdapterHost,
     @Inject(Admission) admission: Admission,
     @Inject(RATE_LIMIT_OPTIONS) options: RateLimitModuleOptions,
@@ -60,7 +63,13 @@ export class HandlerEnhancers implements OtherTransports {
 
   /** Returns why the connections to gateways cannot be limited. */
   problems(): readonly string[] {
-    return this.connections.problemsOfGateways();
+    const problems = this.connections.problemsOfGateways();
+    const guard = this.config
+      .getGlobalRequestGuards()
+      .find(({ metatype }) => metatype?.prototype instanceof RateLimitGuard);
+    if (!guard || this.guarded === undefined) return problems;
+    const scope = `${guard.name}: a guard with the scope REQUEST or TRANSIENT cannot limit gateways and microservices, such as ${this.guarded}; use the default scope`;
+    return [...problems, scope];
   }
 
   start(): void {
@@ -85,7 +94,9 @@ export class HandlerEnhancers implements OtherTransports {
       if (enhancersOf(type, INTERCEPTORS).length > 0) intercept(type);
       if (takesStreamCalls(handler)) addStreamCallFilter(handler);
       if (kind === 'connection') this.connections.limit(type);
-      if (kind !== 'gateway' && kind !== 'pattern') continue;
+      const isAdded = kind === 'gateway' || kind === 'pattern';
+      if (isAdded || kind === 'connection') this.guarded ??= type.name;
+      if (!isAdded) continue;
       const target = isMixed ? handler : type; // Nest runs no global guard and no global filter for these.
       addGuard(target, this.guards);
       if (this.registersFilter) addFilter(target, type);

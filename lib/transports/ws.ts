@@ -23,11 +23,12 @@ export interface SocketClient {
   readonly handshake?: { readonly address?: string; readonly headers?: HttpRequest['headers'] };
   readonly conn?: {
     readonly remoteAddress?: string;
+    readonly request?: HttpRequest;
     /** What waits for the transport. */
     readonly writeBuffer?: readonly { readonly data?: { readonly length: number } }[];
     readonly transport?: { readonly socket?: { readonly bufferedAmount?: number } };
   };
-  readonly _socket?: { readonly remoteAddress?: string };
+  readonly _socket?: NonNullable<HttpRequest['socket']>;
   readonly user?: unknown;
   readonly data?: { readonly user?: unknown };
   /** Of `ws` only. */
@@ -102,10 +103,12 @@ function handshakeOf(client: SocketClient, handshakes: Handshakes): Handshake {
   }
   const address = client.handshake?.address ?? client._socket?.remoteAddress;
   const peer = client.conn?.remoteAddress ?? address;
+  const ended = client.conn?.request?.socket ?? client._socket; // It has no address, and says why.
+  const socket = peer === undefined ? ended : { remoteAddress: peer };
   return {
     headers: client.handshake?.headers ?? handshakes.headersOf(client._socket),
     user: () => client.user ?? client.data?.user,
-    ...(peer !== undefined && { socket: { remoteAddress: peer } }),
+    ...(socket && { socket }),
     ...(address !== undefined && address !== peer && { ip: address }),
   };
 }

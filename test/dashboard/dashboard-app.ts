@@ -12,7 +12,7 @@ import { RateLimit, RateLimitModule, type RateLimitModuleOptions } from '../../l
 import { RateLimitDashboardModule, type RateLimitDashboardOptions } from '../../lib/dashboard.js';
 import type { RateLimitDashboardExtras } from '../../lib/dashboard/dashboard.options.js';
 import type { Snapshot } from '../../lib/dashboard/snapshot.js';
-import { startApp, type Framework, type TestApp } from '../support/nest-app.js';
+import { startApp, type AppSetup, type Framework, type TestApp } from '../support/nest-app.js';
 import type { Answer } from '../support/http-client.js';
 
 @Controller()
@@ -46,12 +46,10 @@ export interface DashboardSetup {
 export const FROM_PAGE = { 'x-rate-limit-dashboard': '1', 'content-type': 'application/json' };
 
 /** Starts an application with the rules `default` and `login`, and the operations page. */
-export async function startDashboard({
-  framework = 'express',
-  controllers = [],
-  limits,
-  dashboard,
-}: DashboardSetup = {}) {
+export async function startDashboard(
+  { framework = 'express', controllers = [], limits, dashboard }: DashboardSetup = {},
+  configure: NonNullable<AppSetup['configure']> = () => undefined,
+) {
   const app = await startApp(
     {
       imports: [
@@ -65,7 +63,7 @@ export async function startDashboard({
       ],
       controllers: [Pages, ...controllers],
     },
-    { framework, trustProxy: true },
+    { framework, trustProxy: true, configure },
   );
   const ask = (path: string, headers = {}): Promise<Answer> => app.get(`/rate-limits/${path}`, headers);
   return {

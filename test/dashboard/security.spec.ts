@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { HttpException } from '@nestjs/common';
 import type { IncomingMessage } from 'node:http';
@@ -5,6 +7,7 @@ import { RateLimitModule } from '../../lib/index.js';
 import { MemoryRuleSource } from '../../lib/live.js';
 import { RateLimitDashboardModule } from '../../lib/dashboard.js';
 import { closeApps, FRAMEWORKS, refusalToStart, startApp } from '../support/nest-app.js';
+import { until } from '../support/redis/until.mjs';
 import { AdminGuard, FROM_PAGE, startDashboard } from './dashboard-app.js';
 
 const { NODE_ENV } = process.env;
@@ -38,6 +41,27 @@ describe.each(FRAMEWORKS)('the operations page on %s', (framework) => {
     for (const path of PATHS) expect([path, (await ask(path)).status]).toEqual([path, 403]);
     for (const path of CHANGES) expect([path, (await change(path, {})).status]).toEqual([path, 403]);
     expect((await ask('snapshot', { 'x-admin': 'yes' })).status).toBe(200);
+  });
+
+  it('refuses a change whose sender has reset the connection, so that its address is unknown', async () => {
+    let runs = 0;
+    let seen = 0;
+    const actions = [{ id: 'traffic', label: 'Traffic', run: () => (runs += 1) }];
+    const { change, port } = await startDashboard({ framework, dashboard: { actions } }, (app) =>
+      app.use((_request: unknown, _response: unknown, next: () => void) => {
+        seen += 1;
+        next();
+      }),
+    );
+    const headers = Object.entries({ host: 'localhost', ...FROM_PAGE, 'content-length': '2' });
+    const lines = ['POST /rate-limits/actions/traffic HTTP/1.1', ...headers.map((each) => each.join(': '))];
+    const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+    await once(socket, 'connect');
+    socket.write(`${lines.join('\r\n')}\r\n\r\n{}`);
+    socket.resetAndDestroy();
+    await until(() => seen === 1, 'the request');
+    expect((await change('actions/traffic', {})).status).toBe(200);
+    expect(runs).toBe(1);
   });
 
   it('refuses changes without its header, of another content type, and from pages of other origins', async () => {

@@ -34,6 +34,12 @@ describe.each(FRAMEWORKS)('a rule that counts by user, on %s', (framework) => {
     },
   );
 
+  it('a user with an id is not reported if another part of the subject is missing', async () => {
+    const door = await start({ by: ['user', 'x-tenant'] });
+    expect(await door.knock(userAs({ id: 'ann' }))).toEqual([200]);
+    expect(warned(door).get('RL_USER_WITHOUT_ID')).toBeUndefined();
+  });
+
   it.each([
     ['skip', 'is allowed without this rule'],
     ['deny', 'is denied'],

@@ -1,7 +1,7 @@
 import { ForbiddenException, PayloadTooLargeException } from '@nestjs/common';
 import { isIP } from 'node:net';
 import { allowListOf } from '../../http/client-ip.js';
-import { userSubject, type HttpRequest } from '../../http/subject.js';
+import { hasHungUp, userSubject, type HttpRequest } from '../../http/subject.js';
 
 /** A request of Express or Fastify. */
 export interface DashboardRequest extends HttpRequest {
@@ -50,7 +50,7 @@ export function checkHost(request: DashboardRequest): void {
  */
 export function checkPeer({ raw, socket = raw?.socket }: DashboardRequest): void {
   const address = socket?.remoteAddress; // Absent for a Unix socket; a closed connection has none either.
-  const isLocal = address === undefined ? !socket?.destroyed : isLoopback({ ip: address });
+  const isLocal = address === undefined ? !hasHungUp({ socket }) : isLoopback({ ip: address });
   if (isLocal) return;
   throw new ForbiddenException(
     `The operations page has no guards, so it is only for this machine, not for ${address ?? 'a closed connection'}. Set \`guards\` to use it from other machines.`,

@@ -1,6 +1,6 @@
 import { entryOf } from '../../contracts/entry-of.js';
 import { canonicalIp } from '../../http/client-ip.js';
-import type { HttpRequest } from '../../http/subject.js';
+import { userSubject, type HttpRequest } from '../../http/subject.js';
 import type { Exchange } from '../request/exchange.js';
 import type { Check, RouteLimit } from '../request/route-limit.js';
 import { isMissing, type SubjectOf } from '../request/subject-of.js';
@@ -107,8 +107,8 @@ class UserCheck implements Check {
   }
 
   /** Checks a request without a usable user under a rule with `by: 'user'`. */
-  seeMissing({ user }: HttpRequest, rule: string, outcome: string): void {
-    if (!user) return;
+  seeMissing(request: HttpRequest, rule: string, outcome: string): void {
+    if (!request.user || userSubject(request) !== undefined) return; // In a list, another part may be missing.
     this.warnings.warn(
       'RL_USER_WITHOUT_ID',
       `${rule} counts by user, and a request had a \`request.user\` without an id: none of id, sub, userId and ` +

@@ -80,9 +80,9 @@ export class Admission implements OnApplicationShutdown {
 
   private respond(decision: Decision, route: Route, exchange: Exchange, deny: Deny): MaybePromise<true> {
     exchange.decision = decision;
+    if (decision.allowed && route.settles) this.settleLater(decision, route.limits, exchange);
     this.responder.respond(exchange, decision);
     if (!decision.allowed) return deny(exchange.context, decision);
-    if (route.settles) this.settleLater(decision, route.limits, exchange);
     return decision.delayMs === 0 ? true : this.delay(exchange, decision);
   }
 

@@ -169,6 +169,7 @@ export class Responder {
 
   private setHeaders(response: unknown, decision: Decision, styles = this.styles, own = decision): void {
     const { httpAdapter } = this.host;
+    if (httpAdapter.isHeadersSent(response)) return; // Express would throw.
     for (const [name, value] of this.headersOf(decision, styles, own)) {
       httpAdapter.setHeader(response, name, value);
     }

@@ -1,7 +1,7 @@
 import { problem } from '../../contracts/rate-limit-config.error.js';
 import { promised } from '../../contracts/thenable.js';
 import { allowListOf } from '../../http/client-ip.js';
-import type { HttpRequest } from '../../http/subject.js';
+import { hasHungUp, type HttpRequest } from '../../http/subject.js';
 import type { RuleHit } from '../../rules/compiled-rule.js';
 import type { OnStoreError } from '../../rules/rule.js';
 import { algorithmOf } from '../../rules/rule-fields.js';
@@ -184,24 +184,32 @@ export class RouteLimit {
   hits(
     found: FoundSubject,
     rule: EffectiveRule,
-    { request }: Exchange,
+    exchange: Exchange,
     keyed = rule.own,
     cost?: number,
     plan?: string,
   ): Applied {
+    const { request } = exchange;
     let subject = found === UNUSABLE ? undefined : found;
     if (subject === undefined) {
       this.checkMissing?.(request);
       const { onMissingSubject = 'ip', ipv6Prefix = 64 } = rule.fields;
       if (onMissingSubject === 'deny') return this.uncounted('no-subject');
       // A client that sends an invalid subject must not have an advantage over one that sends none.
-      if (found === undefined && onMissingSubject === 'skip') return NO_HITS;
+      if (found === undefined && onMissingSubject === 'skip')
+        return this.mayHaveHungUp(exchange) ? this.uncounted('hung-up') : NO_HITS;
       subject = fallbackSubject(request, ipv6Prefix);
-      if (subject === undefined) return this.uncounted(request.socket?.destroyed ? 'hung-up' : 'no-address');
+      if (subject === undefined) return this.uncounted(hasHungUp(request) ? 'hung-up' : 'no-address');
     }
     const excepted = rule.exceptions && rule.exceptionOf(subject, plan);
     if (excepted) return excepted === 'allow' ? NO_HITS : excepted.hits(subject);
     return keyed.hits(subject, cost);
+  }
+
+  /** Whether a subject may be missing since its client has disconnected: it must not evade the limit that way. */
+  private mayHaveHungUp({ request, subjectOf }: Exchange): boolean {
+    const { ip, functions } = this.parts;
+    return (ip || functions.length > 0 || subjectOf !== undefined) && hasHungUp(request);
   }
 
   /** A rule in shadow mode denies no request. */

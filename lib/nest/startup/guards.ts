@@ -17,7 +17,7 @@ export class Guards {
   globals(): readonly unknown[] {
     return [
       ...this.config.getGlobalGuards(),
-      ...this.config.getGlobalRequestGuards().map(({ instance, metatype }) => instance ?? metatype),
+      ...this.config.getGlobalRequestGuards().map(({ metatype }) => metatype),
     ];
   }
 

@@ -1,10 +1,11 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { ApplicationConfig, ModulesContainer } from '@nestjs/core';
 import { rejectAny, rejectConfig } from '../../contracts/rate-limit-config.error.js';
+import type { BaseStore } from '../../contracts/base-store.js';
 import { ModuleCheck } from '../checks/module-check.js';
 import { loadConditions } from '../request/route-limit.js';
 import type { TransportLoader } from '../request/transport-loader.js';
-import { TRANSPORT_LOADER } from '../tokens.js';
+import { RATE_LIMIT_STORE, TRANSPORT_LOADER } from '../tokens.js';
 import { RateLimitHealth } from '../rate-limit.health.js';
 import { RateLimitService } from '../rate-limit.service.js';
 import { RateLimiter } from '../../limiter/rate-limiter.js';
@@ -38,16 +39,18 @@ export class Walk implements OnModuleInit {
     @Inject(StartCheck) private readonly check: StartCheck,
     @Inject(TRANSPORT_LOADER) private readonly transports: TransportLoader,
     @Inject(RateLimitService) private readonly service: RateLimitService,
+    @Inject(RATE_LIMIT_STORE) private readonly store: BaseStore,
   ) {}
 
   /** @throws RateLimitConfigError listing all problems of all rules and handlers; an application that cannot start leaves nothing open */
   async onModuleInit(): Promise<void> {
-    if (!(this.service instanceof RateLimitService)) rejectConfig(REPLACED_SERVICE);
+    const isOwn = this.service instanceof RateLimitService;
     try {
+      if (!isOwn) rejectConfig(REPLACED_SERVICE);
       await this.walk();
     } catch (error) {
-      await this.service.close();
-      await this.service.engine.base.close();
+      if (isOwn) await this.service.close();
+      await this.store.close();
       throw error;
     }
   }
@@ -91,7 +94,7 @@ export class Walk implements OnModuleInit {
 }
 
 const REPLACED_SERVICE =
-  'RateLimitService: overridden; allowed: that of RateLimitModule, or another without the module';
+  'RateLimitService: overridden; in a test, use RateLimitTesting.install(builder), or leave RateLimitModule out';
 
 /** What Nest injects; it has no list for a class without any. */
 type Injected = { readonly token: unknown } | undefined;
