@@ -119,7 +119,7 @@ describe('a rule on demand that is wrong stops the app with a message that', () 
   it('a missing rule stops the application with a message that names it', async () => {
     expect(await refusal({}, 'lgoin' as 'login')).toBe(
       configMessage(
-        '@RateLimit on Wrong.get: no rule is named "lgoin" in `onDemand`: did you mean "login"?; allowed: "login"',
+        '@RateLimit on Wrong.get: no rule is named "lgoin" in `rules` or `onDemand`: did you mean "login"?; allowed: "login"',
       ),
     );
   });

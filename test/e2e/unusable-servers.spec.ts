@@ -78,7 +78,7 @@ describe('the log and health report the cause when `redis` leads to', () => {
     [
       'a server with TLS, by redis://',
       () => `redis://127.0.0.1:${ports['tls']}`,
-      /^no connection to Redis at 127\.0\.0\.1:\d+ \((ECONNRESET|EPIPE|closed)\); does the server expect TLS\? Write rediss:\/\/ or tls: \{\}$/,
+      /^no connection to Redis at 127\.0\.0\.1:\d+ \((ECONNRESET|EPIPE|closed)\); is it a Redis, and does it expect TLS\? Write rediss:\/\/ or tls: \{\} then$/,
     ],
     [
       'a port without a server',

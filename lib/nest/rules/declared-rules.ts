@@ -213,7 +213,7 @@ export class DeclaredRules {
     const isFirst = !rules.has(name);
     const known = rules.get(name)?.fields ?? this.onDemand(name, base) ?? base;
     if (BY_NAME in layer && isFirst && known === base) {
-      this.problems.add(this.unnamed(path, name, ' in `onDemand`', this.optionNames));
+      this.problems.add(this.unnamed(path, name, ' in `rules` or `onDemand`', this.optionNames));
       return;
     }
     this.names.add(name);

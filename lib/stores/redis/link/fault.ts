@@ -225,5 +225,5 @@ function reasonOf({ code = '', message }: Error & { readonly code?: string }, st
 function tlsHint(cause: string, { isTls }: ClientState): string | undefined {
   const isCut = ['ECONNRESET', 'EPIPE', CLOSED].includes(cause);
   if (isTls && (isCut || cause === TIMED_OUT || cause === NO_TLS)) return 'does the server speak TLS?';
-  return isCut ? 'does the server expect TLS? Write rediss:// or tls: {}' : undefined;
+  return isCut ? 'is it a Redis, and does it expect TLS? Write rediss:// or tls: {} then' : undefined;
 }
