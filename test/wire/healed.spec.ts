@@ -141,3 +141,61 @@ describe('an address that leads to another master, while the old one becomes its
     await until(async () => (await source()) === 'redis', 'the new master to decide', 15_000);
   }, 60_000);
 });
+
+describe('a single server whose address or replies look like those of a Cluster for a while', () => {
+  let server: RedisServer;
+  let proxy: Proxy;
+  let store: RedisStore;
+  let limiter: RateLimiter;
+
+  beforeEach(async () => {
+    server = await startRedisServer();
+    proxy = await startProxy(server);
+    store = await RedisStore.open({ redis: proxy.url, timeout: 10_000 });
+    limiter = new RateLimiter({ store });
+    await limiter.consume(rule, 'ann');
+  });
+
+  afterEach(async () => {
+    await limiter.close();
+    await store.close();
+    await proxy.close();
+    await server.stop();
+  });
+
+  const source = async () => (await limiter.consume(rule, 'ann')).source;
+
+  /** Lets new connections lead to a server, and ends the others. */
+  function lead(to: RedisServer): void {
+    proxy.target = to;
+    for (const connection of proxy.connections) connection.reset();
+  }
+
+  it.each(['MOVED 1 127.0.0.1:1', "CROSSSLOT Keys in request don't hash to the same slot"])(
+    'it decides again after the reply %s',
+    async (reply) => {
+      proxy.connections[0]!.dropNextReply();
+      const asked = source();
+      while (limiter.events.openCircuits.size === 0) {
+        await nextTurn();
+        await nextTurn(); // The call is written.
+        proxy.connections[0]!.inject(`-${reply}\r\n`);
+        expect(await asked).toBe('fallback');
+      }
+      await until(async () => (await source()) === 'redis', 'Redis to decide', 20_000);
+    },
+  );
+
+  it('it decides again after its address has led to a node of a Cluster', async () => {
+    const node = await startRedisServer({ config: ['cluster-enabled yes'] });
+    lead(node);
+    const isNode = async () => {
+      await source();
+      return limiter.events.openCircuits.get('')?.code === 'CLUSTERDOWN';
+    };
+    await until(isNode, 'the node to be reported', 20_000);
+    lead(server);
+    await until(async () => (await source()) === 'redis', 'Redis to decide', 20_000);
+    await node.stop();
+  });
+});

@@ -36,8 +36,8 @@ export class CurrentClient {
   readonly keyPrefix: string;
   /** Why the client cannot decide all keys and cannot be replaced; absent if there is no such problem. */
   problem: StoreFault | undefined;
-  /** Whether the server is already known to be a node of a Redis Cluster. */
-  isNode = false;
+  /** Whether the server has replied like a node of a Redis Cluster. The next attempt does not query its role. */
+  private isNode = false;
   /** Milliseconds that the server may take to reply while the store starts; fewer after the first timeout. */
   replyTimeout: number;
   /** Called before the client is replaced, to send the calls that wait for the present servers. */
@@ -135,8 +135,10 @@ export class CurrentClient {
 
   private async becomeCluster(): Promise<boolean> {
     this.problem = undefined;
-    const role = this.isNode ? 'node' : await this.answers(roleOf, undefined);
-    this.isNode = role === 'node';
+    const { isNode } = this;
+    // The address may lead to another server by now. One that rejects each connection cannot report its role.
+    if (this.client.status === 'ready') this.isNode = false;
+    const role = isNode ? 'node' : await this.answers(roleOf, undefined);
     if (!role || this.isClosed) return false;
     try {
       if (role !== 'node') throw role;
