@@ -14,6 +14,32 @@ function pauseBefore(attempt: number): number {
   return Math.min(50 * 2 ** Math.min(attempt, 5), 1000) * (0.5 + Math.random() / 2);
 }
 
+/** The part of a Cluster that determines through which nodes it reconnects. */
+interface Reconnecting {
+  startupNodes: readonly unknown[];
+  /** For each slot the addresses of its servers. */
+  readonly slots: readonly (readonly string[])[];
+}
+
+/**
+ * Returns the pause before an attempt of a Cluster to reconnect. Every second attempt begins with the nodes that the
+ * Cluster knew last, since those given may have left it. One attempt with both would end if one name cannot be resolved.
+ */
+function pauseOfCluster() {
+  let given: readonly unknown[] | undefined;
+  return function (this: Reconnecting, attempt: number): number {
+    given ??= this.startupNodes;
+    const known = [...new Set(this.slots.flat())].map(placeOf);
+    this.startupNodes = attempt % 2 === 1 && known.length > 0 ? known : given;
+    return pauseBefore(attempt);
+  };
+}
+
+function placeOf(address: string): { host: string; port: number } {
+  const end = address.lastIndexOf(':'); // An IPv6 address has no brackets.
+  return { host: address.slice(0, end), port: Number(address.slice(end + 1)) };
+}
+
 /** Returns the options of a connection also to a node of a Cluster, which sets the others itself. */
 function ofNode({ connectTimeout, socketTimeout }: Bounds) {
   return {
@@ -62,7 +88,7 @@ export function boundedCluster(bounds: Bounds, nodes: ClusterOptions['redisOptio
   return {
     enableOfflineQueue: false,
     lazyConnect: false,
-    clusterRetryStrategy: pauseBefore,
+    clusterRetryStrategy: pauseOfCluster(),
     clusterNodeRetryStrategy: null, // The Cluster itself reconnects to its nodes.
     enableReadyCheck: false, // It queries a node that may not be connected yet. The nodes have their own checks.
     enableAutoPipelining: false,
