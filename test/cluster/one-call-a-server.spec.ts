@@ -201,8 +201,8 @@ describeWithFunctions('decisions for many subjects in one turn on a Redis Cluste
   });
 
   it('are a call for each slot if a server does not reject a key of another one, until it does', async () => {
-    const ofSameServer = jest.spyOn(ClusterServers.prototype, 'keyOnAnother');
-    ofSameServer.mockImplementation((_, key) => key);
+    const ofSameServer = jest.spyOn(ClusterServers.prototype, 'keyOn');
+    ofSameServer.mockImplementation((key) => key);
     const { limiter, reported } = await open();
     const calls = await callsDuring(() => remainingAfter(limiter));
     expect(calls.reduce((sum, each) => sum + each)).toBe(SUBJECTS.length);

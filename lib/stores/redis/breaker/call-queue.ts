@@ -118,7 +118,7 @@ export class TimedCalls implements Caller {
     call.isSent = true;
     const isReached = this.current.cluster?.reaching(call.server);
     const reply = this.next.run(call);
-    if (isReached) reply.catch(() => (call.isSent = isReached()));
+    if (isReached) reply.catch((error: unknown) => (call.isSent = isReached(error)));
     call.reply = reply;
     const deadline = timeout === undefined ? this.deadline : new Deadline(timeout);
     const expectLate = (): void => this.expectLate(reply, call.server);

@@ -64,7 +64,7 @@ export class CircuitBreaker implements Caller {
       try {
         reply = await queue.run(call);
       } catch (error) {
-        reply = await repeatMoving(queue, call, error).catch((last: unknown) => {
+        reply = await repeatMoving(queue, call, error, cluster).catch((last: unknown) => {
           throw this.failed(call, last);
         });
       }
@@ -73,7 +73,7 @@ export class CircuitBreaker implements Caller {
       if (refusal) throw this.failed(call, refusal);
       const failure = failureIn(reply);
       if (failure) {
-        const fault = this.current.faultOf(call.server, failure);
+        const fault = this.current.faultOf(this.current.serverOf(call.keys[0]!), failure);
         // A failure of one request in a call for several may concern its key only.
         if (fault.kind === 'other' && decidesSome(reply, call.requests)) circuit.succeeded();
         else this.note(call, fault);
@@ -153,19 +153,20 @@ export class CircuitBreaker implements Caller {
     if (this.isClosed || this.serverOf(call.server).circuit.isOpen) return;
     try {
       if (await this.current.settle()) await this.tryAll();
-      else await this.probes.repeat(call, this.current.replyTimeout);
+      else await this.probes.repeat(call, call.keys[0]!, this.current.replyTimeout);
     } catch (error) {
       this.open(call, this.current.faultOfCall(call.server, error));
     }
   }
 
-  /** Repeats a failed call on separate keys: succeeds only if decisions would. */
-  private async probe(call: Call): Promise<void> {
+  /** Repeats a failed call on separate keys of its server: succeeds only if decisions would, or if no key is left there. */
+  private async probe(call: Call, server: string): Promise<void> {
     try {
       if (await this.current.settle()) await this.tryAll();
-      await this.probes.repeat(call);
+      const key = this.current.keyOn(server, call.keys[0]!);
+      if (key !== undefined) await this.probes.repeat(call, key);
     } catch (error) {
-      throw this.current.faultOfCall(this.current.serverOf(call.keys[0]!), error);
+      throw this.current.faultOfCall(server, error);
     }
   }
 
@@ -176,7 +177,7 @@ export class CircuitBreaker implements Caller {
    */
   private failed(call: Call, error: unknown): StoreFault {
     if (wasNotExecuted(error)) call.isSent = false;
-    const fault = this.current.faultOfCall(call.server, error);
+    const fault = this.current.faultOfCall(this.current.serverOf(call.keys[0]!), error);
     const isSlow = call.isSlow && error instanceof DeadlineError;
     if (!this.current.connection.isReady) this.open(call, fault);
     else if (call.reply !== undefined && !isSlow) this.note(call, fault);
@@ -188,14 +189,26 @@ export class CircuitBreaker implements Caller {
     // A server that rejects a heartbeat, for lack of rights or memory, may still decide.
     const decides = call.main !== 'heartbeat';
     if (opensAtOnce(fault) && (decides || fault.kind === 'connection')) this.open(call, fault);
-    if (this.isClosed) return;
-    const { circuit } = this.serverOf(call.server);
-    if (fault.kind === 'timeout') circuit.failed(fault, () => this.probe(call), false);
-    if (fault.kind === 'other' && decides) circuit.failedOn(call.keys[0]!, fault, () => this.probe(call));
+    const circuit = this.circuitOf(call, fault);
+    const { server } = call;
+    if (fault.kind === 'timeout') circuit?.failed(fault, () => this.probe(call, server), false);
+    if (fault.kind === 'other' && decides)
+      circuit?.failedOn(call.keys[0]!, fault, () => this.probe(call, server));
   }
 
   private open(call: Call, fault: StoreFault): void {
-    if (this.isClosed) return;
-    this.serverOf(call.server).circuit.failed(fault, () => this.probe(call), true);
+    const { server } = call;
+    this.circuitOf(call, fault)?.failed(fault, () => this.probe(call, server), true);
+  }
+
+  /**
+   * Returns the circuit that a fault concerns. There is none if the slot has moved, or if the server is connected after all:
+   * then the fault is that of a server to which the call was redirected, and the next call is sent to that one directly.
+   */
+  private circuitOf({ server, keys }: Call, { kind }: StoreFault): Circuit | undefined {
+    const { cluster } = this.current;
+    if (this.isClosed || this.current.serverOf(keys[0]!) !== server) return undefined;
+    if (kind === 'connection' && cluster?.nodeOf(server)) return undefined;
+    return this.serverOf(server).circuit;
   }
 }

@@ -1,6 +1,7 @@
 import { sleep } from '../../../contracts/timer.js';
 import type { Call, Caller } from '../wire/call.js';
-import { DeadlineError } from '../link/deadline.js';
+import { DeadlineError, isClosed } from '../link/deadline.js';
+import type { ClusterServers } from '../link/topology.js';
 
 /** The error of a Cluster client for a call that was redirected between servers without success. */
 const ON_THE_MOVE = /^Too many Cluster redirections\. Last error: ReplyError: (TRYAGAIN|ASK|MOVED)\b/;
@@ -22,6 +23,11 @@ function isMoving(error: unknown, { isShared }: Sent): boolean {
 
 type Sent = Pick<Call, 'isShared'>;
 
+/** Whether a call has reached no server, since its slot has moved to one whose connection is not established yet. */
+function isUnconnected(error: unknown, { isSent, keys }: Call, cluster?: ClusterServers): boolean {
+  return isClosed(error) && !isSent && cluster?.hasNodeFor(keys[0]!) === true;
+}
+
 /**
  * Repeats a call that failed since its slot is moving, with pauses, until its keys are on one server. The last attempt
  * leaves the server a quarter of the deadline to reply.
@@ -30,12 +36,18 @@ type Sent = Pick<Call, 'isShared'>;
  * @throws Error TRYAGAIN, or another error of the last attempt; the cause of TRYAGAIN is a DeadlineError if the last
  *   attempt got no reply
  */
-export async function repeatMoving(caller: Caller, call: Call, failure: unknown): Promise<unknown> {
-  if (!isMoving(failure, call)) throw failure;
+export async function repeatMoving(
+  caller: Caller,
+  call: Call,
+  failure: unknown,
+  cluster?: ClusterServers,
+): Promise<unknown> {
+  const canRepeat = (last: unknown): boolean => isMoving(last, call) || isUnconnected(last, call, cluster);
+  if (!canRepeat(failure)) throw failure;
   let left = call.left?.() ?? 0; // A call that was not written is not repeated.
   const least = left / 4;
   let error = failure;
-  for (let pause = FIRST_PAUSE_MS; isMoving(error, call); pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+  for (let pause = FIRST_PAUSE_MS; canRepeat(error); pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
     const wait = pause * (0.5 + Math.random() / 2);
     left -= wait;
     if (left < least) break;

@@ -32,12 +32,13 @@ export class Probes {
   /**
    * Tries everything that a call may need, on separate keys, which are deleted after it.
    *
+   * @param key the separate keys are in its slot
    * @param timeout milliseconds for each call; by default that of the store
    * @throws Error if a decision would fail
    */
-  async repeat(call: Call, timeout?: number): Promise<void> {
-    const probes = probesOf(call);
-    const server = this.current.serverOf(call.keys[0]!);
+  async repeat(call: Call, key: string, timeout?: number): Promise<void> {
+    const probes = probesOf(call, `${key}:probe`);
+    const server = this.current.serverOf(key);
     try {
       for (const probe of probes) {
         const reply = await this.run(probe, server, timeout);
@@ -61,11 +62,10 @@ export class Probes {
 }
 
 /**
- * Returns calls that try everything that a call may need, on separate keys next to its first key: each command of its
+ * Returns calls that try everything that a call may need, on keys that begin with the given one: each command of its
  * algorithms in any state of its counters, and the same function with each rule.
  */
-function probesOf(call: Call): readonly Call[] {
-  const key = `${call.keys[0]!}:probe`;
+function probesOf(call: Call, key: string): readonly Call[] {
   const rights = new Call(0, 'rights'); // with a time, so that a missing right to TIME is reported by rights.lua
   rights.addKey(key);
   rights.add(...commandsOf(call.algorithms));

@@ -13,7 +13,7 @@ function openCluster() {
   });
   const streams = [socket('a'), undefined, socket('b')];
   const masters = streams.map((stream) => ({ stream, on: () => undefined }));
-  const client = { nodes: () => masters, options: {} } as unknown as StoreClient;
+  const client = { nodes: () => masters, options: {}, on: () => undefined } as unknown as StoreClient;
   return { noted, servers: new ClusterServers(client) };
 }
 
@@ -49,6 +49,15 @@ describe('the connection to a server', () => {
     expect(servers.nodeOf('redis:0')).toBeUndefined();
     expect(servers.nodeOf('redis:1')).toBe(nodes[1]);
     expect(servers.nodeOf('redis:2')).toBeUndefined();
+  });
+
+  it('is missing if a call to a connected server is rejected for it, since that server has redirected the call', () => {
+    const node = nodeOf(0, 'ready');
+    const reached = serversOf(node).reaching('redis:0');
+    const closed = new Error('Connection is closed.');
+    expect([reached(closed), reached(new Error('ERR'))]).toEqual([false, true]);
+    node.emit('close'); // It was that of the call.
+    expect(reached(closed)).toBe(true);
   });
 
   it('is needed for a call to reach a server, also if it comes and goes while the call is queued', () => {
@@ -88,5 +97,19 @@ describe('the slot of a key', () => {
 
   it('is that of the hash tag in the prefix of the client', () => {
     expect(slotOf('{app}:')('rl:{ann}:login')).toBe(calculateSlot('app'));
+  });
+});
+
+describe('a slot of a Cluster client', () => {
+  it('has its own list of servers, so that a redirection of one slot does not concern the others of its range', () => {
+    const range = ['redis:0', 'redis:1'];
+    const client = Object.assign(new EventEmitter(), { slots: [range, range], options: {} });
+    new ClusterServers(client as unknown as StoreClient);
+    client.slots[0]![0] = 'redis:2';
+    expect(client.slots).toEqual([['redis:2', 'redis:1'], range]);
+    client.slots = [range, range];
+    client.emit('refresh');
+    client.slots[0]![0] = 'redis:2';
+    expect(client.slots).toEqual([['redis:2', 'redis:1'], range]);
   });
 });

@@ -71,6 +71,12 @@ export class CurrentClient {
     return this.cluster ? this.cluster.of(key) : '';
   }
 
+  /** Returns the key, or another one with its prefix, if it is on a server; `undefined` if none is found there. */
+  keyOn(server: string, key: string): string | undefined {
+    if (this.serverOf(key) === server) return key;
+    return this.cluster?.keyOn(key, (its) => its === server);
+  }
+
   /** Returns for each server the first of many values whose key it holds. A server with very few slots may have none. */
   firstByServer<Value>(of: (nth: number) => Value, keyOf: (value: Value) => string): Value[] {
     const values = new Map<string, Value>();

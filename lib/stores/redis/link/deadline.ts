@@ -169,6 +169,11 @@ export function wasNotExecuted(error: unknown): boolean {
   return isTemporary(error) || (error instanceof Error && NOT_PERMITTED.test(error.message));
 }
 
+/** Whether ioredis has rejected a call because a connection of a Cluster has ended or is not established yet. */
+export function isClosed(error: unknown): error is Error {
+  return error instanceof Error && error.message === 'Connection is closed.';
+}
+
 /** Whether an error is that of a command without a connection, which does not contain the reason. */
 export function lacksConnection({ name, message }: Error): boolean {
   return name === 'MaxRetriesPerRequestError' || message.endsWith(NOT_WRITTEN);

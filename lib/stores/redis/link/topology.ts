@@ -1,5 +1,6 @@
 import { Cluster } from 'ioredis';
 import { StoreFault } from '../../../contracts/store-fault.js';
+import { isClosed } from './deadline.js';
 import { addressOf, forEachNode, serverOf, type StoreClient } from './connection.js';
 import { ONE_NODE } from './fault.js';
 import type { RedisConnection } from '../redis-option.js';
@@ -78,8 +79,8 @@ function slotOfTag(key: string): number {
 /** Number of requests after a refusal until calls have keys of several slots again. */
 const SEPARATE_FOR = 5000;
 
-/** Number of keys to try for one of another server. */
-const MOST_TRIALS = 100;
+/** Number of keys to try for one on a server. */
+const MOST_TRIALS = 1000;
 
 /** The servers of a Redis Cluster; also the only one, to which a client of a single server is connected. */
 export class ClusterServers {
@@ -95,6 +96,8 @@ export class ClusterServers {
     // Only a prefix with braces changes the slot of a key.
     const prefix = String(client.options.keyPrefix ?? '');
     this.slotOf = prefix.includes('{') ? (key) => slotOfTag(prefix + key) : slotOfTag;
+    this.separateRanges();
+    client.on('refresh', () => this.separateRanges());
     forEachNode(client, (node) => {
       let wasReady = node.status === 'ready';
       node.on('ready', () => {
@@ -106,6 +109,12 @@ export class ClusterServers {
         wasReady = false;
       });
     });
+  }
+
+  /** Gives each slot its own list, since ioredis shares that of a range, and would redirect all its slots with one of them. */
+  private separateRanges(): void {
+    const slots = this.client.slots as (readonly string[])[] | undefined;
+    slots?.forEach((servers, slot) => (slots[slot] = [...servers]));
   }
 
   /** Current number of masters, including those without a connection. */
@@ -138,20 +147,28 @@ export class ClusterServers {
     return nodes.find((node) => node.status === 'ready' && isOf(node));
   }
 
-  /** Returns whether a call that is sent now to a server may reach one before it fails: ioredis queues it without a connection. */
-  reaching(server: string): () => boolean {
+  /**
+   * Returns whether a call that is sent now to a server may have reached one when it fails with an error: ioredis queues it
+   * without a connection, and rejects it if the server redirects it to one without.
+   */
+  reaching(server: string): (error?: unknown) => boolean {
     const { changes } = this;
     const isConnected = this.nodeOf(server) !== undefined;
-    return () => isConnected || changes !== this.changes;
+    return (error) => changes !== this.changes || (isConnected && !isClosed(error));
   }
 
-  /** Returns a key on another server that has the prefix of the given one; `undefined` if none is found. */
-  keyOnAnother(server: string, key: string): string | undefined {
+  /** Whether there is a connection to the server of a key, or an attempt to establish one. */
+  hasNodeFor(key: string): boolean {
+    const server = this.of(key);
+    return this.client.nodes?.('master').some((node) => serverOf(node) === server) ?? false;
+  }
+
+  /** Returns a key with the prefix of the given one on a server that meets a condition; `undefined` if none is found. */
+  keyOn(key: string, isMet: (server: string) => boolean): string | undefined {
     const prefix = key.slice(0, key.indexOf('{'));
     for (let nth = 0; nth < MOST_TRIALS; nth += 1) {
       const other = `${prefix}{${nth}}`;
-      const its = this.of(other);
-      if (its !== '' && its !== server) return other;
+      if (isMet(this.of(other))) return other;
     }
     return undefined;
   }

@@ -106,18 +106,23 @@ export class Functions implements Caller {
 
   private testOf(server: string, key: string): string {
     const { cluster, keyPrefix } = this.current;
-    const other = cluster?.keyOnAnother(server, key);
+    const other = cluster?.keyOn(key, (its) => its !== '' && its !== server);
     return other === undefined ? 'all' : keyPrefix + other;
   }
 
-  private ran(reply: unknown, { server }: Call): unknown {
-    this.note({ server, library: this.library!.name });
+  private ran(reply: unknown, call: Call): unknown {
+    this.note({ server: this.repliedTo(call), library: this.library!.name });
     return reply;
   }
 
-  private runScript(call: Call, reason: string): Promise<unknown> {
-    this.note({ server: call.server, reason });
+  private runScript(call: Call, reason: string, server = call.server): Promise<unknown> {
+    this.note({ server, reason });
     return evaluate(this.client, call);
+  }
+
+  /** Returns the server that has replied to a call: the one to which its slot has moved, if it was redirected. */
+  private repliedTo({ main, server, keys }: Call): string {
+    return main === 'across' ? server : this.current.serverOf(keys[0]!);
   }
 
   private note(form: FunctionSupport): void {
@@ -129,17 +134,17 @@ export class Functions implements Caller {
 
   /** Repeats a call that no function has executed, unless its deadline has passed. */
   private async recover(error: unknown, call: Call, loads = 0): Promise<unknown> {
-    const { server } = call;
+    const server = this.repliedTo(call);
     const message = isError(error) ? error.message : '';
     if (call.left!() <= 0) throw error;
     if (OUT_OF_MEMORY.test(message)) return this.sendWhenFull(call, loads);
-    if (isNotOffered(message)) return this.runScript(call, oneLine(message));
+    if (isNotOffered(message)) return this.runScript(call, oneLine(message), server);
     if (!message.startsWith(NOT_FOUND))
       throw call.main === 'across' && isTemporary(error) ? refusedAcross() : error;
     if (loads === MOST_LOADS) return evaluate(this.client, call); // the next call loads the library again
     const refusal = await this.load(server);
     if (call.left!() <= 0) throw error;
-    if (refusal) return this.runUnloaded(refusal, call);
+    if (refusal) return this.runUnloaded(refusal, call, server);
     return this.send(call).then(
       (reply) => this.ran(reply, call),
       (next: unknown) => this.recover(next, call, loads + 1),
@@ -154,9 +159,9 @@ export class Functions implements Caller {
   }
 
   /** Runs a call as a script. If the reason is temporary, such as a lack of memory, the next call loads the library again. */
-  private runUnloaded(refusal: Error, call: Call): Promise<unknown> {
+  private runUnloaded(refusal: Error, call: Call, server: string): Promise<unknown> {
     const isLasting = refusal.name === 'ReplyError' && !isTemporary(refusal);
-    return isLasting ? this.runScript(call, oneLine(refusal.message)) : evaluate(this.client, call);
+    return isLasting ? this.runScript(call, oneLine(refusal.message), server) : evaluate(this.client, call);
   }
 
   /**
