@@ -18,7 +18,7 @@ export const RULES = [
     { ...quota, name: 'left', algorithm: 'token-bucket' },
     { ...quota, name: 'right', algorithm: 'sliding-window-log' },
   ],
-  { name: 'short', algorithm: 'sliding-window-log', limit: 20, window: '500ms' },
+  { name: 'short', algorithm: 'sliding-window-log', limit: 8, window: '500ms' },
   { name: 'blocking', algorithm: 'sliding-window-log', limit: 5, window: '100ms', block: '300ms' },
 ];
 
