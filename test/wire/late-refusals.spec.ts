@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { Rule } from '../../lib/index.js';
 import { RateLimiter } from '../../lib/limiter.js';
 import { RedisStore } from '../../lib/redis.js';
@@ -87,4 +87,39 @@ describe('a refund with a reply after the deadline', () => {
       }
     },
   );
+});
+
+describe('a refund of a process whose clock is ahead of the server', () => {
+  it('is retried until its charge has expired in the time of the server', async () => {
+    const rule: Rule = { ...RULE, algorithm: 'gcra' };
+    const realNow = Date.now.bind(Date);
+    const ahead = jest.spyOn(Date, 'now').mockImplementation(() => realNow() + 7_200_000);
+    const server = await startRedisServer();
+    const store = new RedisStore({ redis: server.url, timeout: 500 });
+    const limiter = new RateLimiter({ store, prefix: uniquePrefix() });
+    try {
+      await limiter.ready();
+      await until(
+        async () => String(await askServer(server, 'KEYS', '*instances*')) !== '',
+        'the first heartbeat',
+      );
+      const decision = await limiter.consume(rule, 'ann', { cost: 4 });
+      expect([decision.source, decision.remaining]).toEqual(['redis', 6]);
+      let isOpen = false;
+      limiter.events.on('breaker', ({ state }) => (isOpen = state === 'open'));
+      await server.pause();
+      await until(async () => (await limiter.consume(RULE, 'ben')) && isOpen, 'the breaker to open');
+      expect(await limiter.refund(decision)).toBe(false);
+      await server.resume();
+      await until(async () => {
+        const { source, remaining } = await limiter.peek(rule, 'ann', { cost: 0 });
+        return source === 'redis' && remaining === 10;
+      }, 'the permits to be given back');
+    } finally {
+      await limiter.close();
+      await store.close();
+      await server.stop();
+      ahead.mockRestore();
+    }
+  });
 });

@@ -60,6 +60,8 @@ export class RedisStore implements BaseStore, SharedStore {
   private readonly feed: ChangeFeed;
   private readonly now: CallClock;
   private compareClocks: ((aheadMs: number) => void) | undefined;
+  /** How far the clock of the server was ahead at the last heartbeat, in milliseconds. */
+  private aheadMs = 0;
   private closing: Promise<void> | undefined;
 
   /** @throws RateLimitConfigError if an option is invalid */
@@ -85,7 +87,8 @@ export class RedisStore implements BaseStore, SharedStore {
     // A request: compose(split, batch)(call)
     const socketTimeout = Math.max(SUBSCRIBER_MS, 5 * timeout);
     this.feed = new ChangeFeed(current, { ...bounds, socketTimeout });
-    this.adjuster = new Adjuster(this.breaker, current, this.feed, this.now, this.clock);
+    const serverTime = (): number => this.clock() + this.aheadMs;
+    this.adjuster = new Adjuster(this.breaker, current, this.feed, this.now, serverTime);
     this.batches = new Batches(this.breaker, this.adjuster, current, this.now);
     this.heartbeats = new Heartbeats(this.batches, current, this.now);
     this.oldLibraries = new OldLibraries(current, lua, this.stopwatch);
@@ -153,7 +156,10 @@ export class RedisStore implements BaseStore, SharedStore {
     if (this.closing) return 0;
     this.oldLibraries.sweep(this.now?.()).catch(() => undefined);
     const { alive, now } = await this.heartbeats.send(heartbeat);
-    if (!this.now) this.compareClocks?.(now / 1000 - this.clock());
+    if (!this.now) {
+      this.aheadMs = now / 1000 - this.clock();
+      this.compareClocks?.(this.aheadMs);
+    }
     return alive;
   }
 
