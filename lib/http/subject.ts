@@ -19,8 +19,8 @@ export interface HttpRequest {
 
 /** Whether the client has disconnected. If it has reset a connection, Node.js closes it later, but the peer is unknown. */
 export function hasHungUp({ socket }: HttpRequest): boolean {
-  if (!socket || socket.destroyed) return socket !== undefined;
-  return socket.remoteAddress === undefined && socket.localAddress !== undefined;
+  const { destroyed, remoteAddress, localAddress } = socket ?? {};
+  return destroyed === true || (remoteAddress === undefined && localAddress !== undefined);
 }
 
 /** Returns the id of the user: `request.user` itself, or the first of its `id`, `sub`, `userId`, `_id` that is an id. */

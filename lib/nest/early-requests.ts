@@ -77,7 +77,8 @@ export class EarlyRequests {
       return;
     }
     if (raw.complete || raw.httpVersionMajor > 1 || !hasBody(raw)) return;
-    this.host.httpAdapter.setHeader(response, 'Connection', 'close');
+    const { httpAdapter } = this.host;
+    if (!httpAdapter.isHeadersSent(response)) httpAdapter.setHeader(response, 'Connection', 'close');
     raw.read(); // Node.js would read and drop the whole body of a request that nothing has read.
     closeLate(raw.socket);
   }

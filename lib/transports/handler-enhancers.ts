@@ -61,15 +61,15 @@ export class HandlerEnhancers implements OtherTransports {
     return exchangeOf(context, this.handshakes);
   }
 
-  /** Returns why the connections to gateways cannot be limited. */
+  /** Returns why gateways and microservices cannot be limited. */
   problems(): readonly string[] {
     const problems = this.connections.problemsOfGateways();
     const guard = this.config
       .getGlobalRequestGuards()
       .find(({ metatype }) => metatype?.prototype instanceof RateLimitGuard);
     if (!guard || this.guarded === undefined) return problems;
-    const scope = `${guard.name}: a guard with the scope REQUEST or TRANSIENT cannot limit gateways and microservices, such as ${this.guarded}; use the default scope`;
-    return [...problems, scope];
+    const problem = `${guard.name}: a guard with the scope REQUEST or TRANSIENT cannot limit gateways and microservices, such as ${this.guarded}; use the default scope`;
+    return [...problems, problem];
   }
 
   start(): void {

@@ -103,7 +103,7 @@ function handshakeOf(client: SocketClient, handshakes: Handshakes): Handshake {
   }
   const address = client.handshake?.address ?? client._socket?.remoteAddress;
   const peer = client.conn?.remoteAddress ?? address;
-  const ended = client.conn?.request?.socket ?? client._socket; // It has no address, and says why.
+  const ended = client.conn?.request?.socket ?? client._socket; // Without an address; it tells whether the client has hung up.
   const socket = peer === undefined ? ended : { remoteAddress: peer };
   return {
     headers: client.handshake?.headers ?? handshakes.headersOf(client._socket),

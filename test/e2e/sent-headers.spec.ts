@@ -65,6 +65,31 @@ describe.each(FRAMEWORKS)('a response whose headers are sent before the limit de
   });
 });
 
+it.each(FRAMEWORKS)(
+  'a request with a body that is denied before routing, after its headers were sent, fails alone, %s',
+  async (framework) => {
+    const { send } = await startApp(
+      {
+        imports: [RateLimitModule.forRoot({ onDemand: { flood: { window: '1h', limit: 1, by } } })],
+        controllers: [Routes],
+      },
+      {
+        framework,
+        configure: (app) => {
+          app.use((_request: unknown, response: ServerResponse, next: () => void) => {
+            response.flushHeaders();
+            next();
+          });
+          limitBeforeRouting(app, 'flood');
+        },
+      },
+    );
+    const upload = { method: 'POST', path: '/plain', body: 'x'.repeat(1000) };
+    for (let sent = 0; sent < 3; sent += 1) await send(upload).catch(() => undefined);
+    await new Promise(setImmediate);
+  },
+);
+
 describe.each(['memory', 'redis'])('a response that is sent while the limit decides, %s', (kind) => {
   it.each(['held', 'counted', 'settled'])('leaves no charge of the rule "%s"', async (path) => {
     const redis = kind === 'redis' ? { redis: redisUrl(), prefix: uniquePrefix() } : {};
