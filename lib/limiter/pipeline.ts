@@ -6,7 +6,6 @@ import type { SharedStore } from '../contracts/base-store.js';
 import { DenyCache } from '../layers/deny-cache/deny-cache.js';
 import { FallbackLayer } from '../layers/fallback/fallback.js';
 import { Instances } from '../layers/fallback/instances.js';
-import { LocalLimits } from '../layers/fallback/local-limits.js';
 import { PrefetchLayer } from '../layers/prefetch/prefetch.js';
 import { compileRule } from '../rules/compile-rule.js';
 import type { CompiledRule, RuleHit } from '../rules/compiled-rule.js';
@@ -48,7 +47,8 @@ export class Pipeline {
     let isWarned = false;
     const fallback = new FallbackLayer(store, {
       onStoreError,
-      local: new LocalLimits(options.fallback, () => this.instances.count),
+      local: options.fallback,
+      instances: () => this.instances.count,
       shared,
       failed: (error, call) => {
         const isHeard = events.storeFailed(error, call);

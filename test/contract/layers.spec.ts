@@ -4,7 +4,6 @@ import type { Store } from '../../lib/contracts/store.js';
 import { MemoryStore } from '../../lib/index.js';
 import { DenyCache } from '../../lib/layers/deny-cache/deny-cache.js';
 import { FallbackLayer } from '../../lib/layers/fallback/fallback.js';
-import { LocalLimits } from '../../lib/layers/fallback/local-limits.js';
 import { PrefetchLayer } from '../../lib/layers/prefetch/prefetch.js';
 import type { RuleHit } from '../../lib/rules/compiled-rule.js';
 import type { BaseStore } from '../../lib/store.js';
@@ -63,10 +62,16 @@ function around(clock: Clock, wrap: Wrap): BaseStore {
 
 storeContract('memory inside all layers', (clock) =>
   around(clock, (next, options) => {
-    const local = new LocalLimits(new MemoryStore({ clock }), () => 1);
+    const local = new MemoryStore({ clock });
     const { shared } = options;
     const failed = (): void => undefined;
-    const fallback = new FallbackLayer(next, { onStoreError: 'local', local, shared, failed });
+    const fallback = new FallbackLayer(next, {
+      onStoreError: 'local',
+      local,
+      instances: () => 1,
+      shared,
+      failed,
+    });
     return new DenyCache(new PrefetchLayer(fallback, options), options);
   }),
 );

@@ -284,7 +284,7 @@ const FAULTS_BY_PART = {
     {
       words: 'each process allows the whole limit while Redis cannot decide',
       file: 'lib/layers/fallback/local-limits.ts',
-      text: 'rule.among(rule.perInstance ? 1 : this.instances())',
+      text: 'rule.among(rule.perInstance ? 1 : instances)',
       by: 'rule.among(1)',
       specs: ['lib/layers/fallback/local-limits.spec.ts'],
     },

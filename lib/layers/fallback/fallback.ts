@@ -8,12 +8,12 @@ import {
   type HitResult,
   type Store,
 } from '../../contracts/store.js';
-import type { SharedStore } from '../../contracts/base-store.js';
+import type { BaseStore, SharedStore } from '../../contracts/base-store.js';
 import type { StoreCall } from '../../contracts/store-fault.js';
 import type { MaybePromise } from '../../contracts/thenable.js';
 import { undo } from '../../contracts/undo.js';
 import type { CompiledRule, RuleHit } from '../../rules/compiled-rule.js';
-import { RETRY_AFTER, type LocalLimits } from './local-limits.js';
+import { decideLocally, RETRY_AFTER } from './local-limits.js';
 
 const ALLOWED: Result = { allowed: true, remaining: 0, retryAfter: 0, resetAfter: 0, delay: 0 };
 const DENIED: Result = { ...ALLOWED, allowed: false, retryAfter: RETRY_AFTER };
@@ -21,7 +21,10 @@ const DENIED: Result = { ...ALLOWED, allowed: false, retryAfter: RETRY_AFTER };
 export interface FallbackOptions {
   /** The fallback of rules without their own. */
   readonly onStoreError: Fallback;
-  readonly local: LocalLimits;
+  /** The memory of this process, which decides where the fallback is `'local'`. */
+  readonly local: BaseStore;
+  /** Returns how many processes share the limits, from 1. */
+  readonly instances: () => number;
   /** How long a request may wait for the store. */
   readonly shared: Pick<SharedStore, 'timeout' | 'awake'>;
   /** Called with each error of the store. */
@@ -148,7 +151,7 @@ export class FallbackLayer implements Store<RuleHit> {
   ): Promise<HitResult[]> {
     const isDenied = hits.some(({ rule, shadow }) => !shadow && this.of(rule) === 'deny');
     const local = hits.filter(({ rule }) => this.of(rule) === 'local');
-    const counted = await this.options.local.decide(local, {
+    const counted = await decideLocally(this.options.local, this.options.instances(), local, {
       dryRun: dryRun || isDenied,
       peek: peek && !isDenied,
       maxWait,

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
+import type { BaseStore } from '../../contracts/base-store.js';
 import type { Adjustment, DecideOptions, Hit, HitResult, Store } from '../../contracts/store.js';
 import { FallbackLayer } from '../../layers/fallback/fallback.js';
-import type { LocalLimits } from '../../layers/fallback/local-limits.js';
 import { compileRule } from '../../rules/compile-rule.js';
 import { Keys } from '../../rules/keys.js';
 import { AwakeTime } from './link/deadline.js';
@@ -92,14 +92,16 @@ it('leaves the charge of a server nearly the whole deadline to be refunded if th
       asked.length === 2 ? [ALLOWED, lost] : store.decide(asked, options),
   } as unknown as Store;
   const local = {
+    clock: Date.now,
     decide: async () => {
       beBusy();
       return [DENIED];
     },
-  } as unknown as LocalLimits;
+  } as unknown as BaseStore;
   const layer = new FallbackLayer(next, {
     onStoreError: 'local',
     local,
+    instances: () => 1,
     shared: store,
     failed: () => undefined,
   });
