@@ -291,7 +291,7 @@ const FAULTS_BY_PART = {
     {
       words: 'prefetched permits are lost when the process closes',
       file: 'lib/layers/prefetch/prefetch.ts',
-      text: '    void this.refund([...this.entries.sweep(() => true), ...this.evicted.splice(0)]);\n',
+      text: '    this.refund([...this.entries.sweep(() => true), ...this.evicted.splice(0)]);\n',
       by: '',
       specs: ['test/prefetch/lifetime.spec.ts', 'test/prefetch/prefetch.spec.ts'],
     },

@@ -42,7 +42,8 @@ export class PrefetchLayer implements Store<RuleHit>, Follower {
   private readonly entries = new LruMap<Entry>(MOST_KEYS, MOST_BYTES, (entry) => this.evicted.push(entry));
   readonly adjust: Store['adjust'] = (...args) => this.next.adjust(...args);
   readonly block: Store['block'] = (...args) => this.next.block(...args);
-  private readonly taking = new Set<Promise<void>>();
+  /** Entries whose prefetch is pending. */
+  private readonly taking = new Set<Entry>();
   /** Refunds that are under way. */
   private readonly refunding = new Set<Promise<unknown>>();
   private closing: Promise<void> | undefined;
@@ -88,14 +89,14 @@ export class PrefetchLayer implements Store<RuleHit>, Follower {
 
   /** Refunds the permits of all keys, since changed rules may have left some of them. */
   refundAll(): void {
-    void this.refund(this.entries.sweep(() => true).filter(({ coming }) => !coming));
+    this.refund(this.entries.sweep(() => true).filter(({ coming }) => !coming));
   }
 
   private async closeAll(): Promise<void> {
     this.timer?.stop();
     this.options.shared.unfollow(this.options.prefix, this);
-    await Promise.allSettled(this.taking);
-    void this.refund([...this.entries.sweep(() => true), ...this.evicted.splice(0)]);
+    await Promise.allSettled(Array.from(this.taking, ({ coming }) => coming));
+    this.refund([...this.entries.sweep(() => true), ...this.evicted.splice(0)]);
     await Promise.allSettled(this.refunding);
     await this.next.close();
   }
@@ -123,7 +124,7 @@ export class PrefetchLayer implements Store<RuleHit>, Follower {
       if (this.now() < entry.notBefore) return this.next.decide(hits, options);
       entry.promised = 0;
       entry.coming = this.request(entry, prefetch, hit);
-      this.track(entry, entry.coming);
+      this.taking.add(entry);
     }
     entry.promised += hit.cost;
     if (entry.promised > prefetch.permits) return this.next.decide(hits, options);
@@ -155,7 +156,7 @@ export class PrefetchLayer implements Store<RuleHit>, Follower {
     const former = entry.prefetched;
     entry.prefetched = undefined;
     const since = this.now();
-    if (former) void this.refund([{ prefetched: former }]);
+    if (former) this.refund([{ prefetched: former }]);
     const { permits, ttl } = prefetch;
     const name = `${this.instance}-${++this.takes}`;
     const taken = { permits, name, keptFor: ttl + REFUNDED_FOR };
@@ -168,6 +169,8 @@ export class PrefetchLayer implements Store<RuleHit>, Follower {
       return result;
     } finally {
       entry.coming = undefined;
+      this.taking.delete(entry);
+      if (entry.map !== this.entries) this.evicted.push(entry); // while the prefetch was pending
     }
   }
 
@@ -191,34 +194,22 @@ export class PrefetchLayer implements Store<RuleHit>, Follower {
     return shared.isFollowed(hit);
   }
 
-  /** Refunds the permits of a prefetch whose key was evicted meanwhile, after the waiting requests are served. */
-  private track(entry: Entry, coming: Promise<unknown>): void {
-    const came = coming
-      .catch(() => undefined)
-      .then(() => {
-        if (entry.map !== this.entries) this.evicted.push(entry);
-      });
-    this.taking.add(came);
-    void came.then(() => this.taking.delete(came));
-  }
-
   /** Refunds permits that were not used in time. */
   private sweep(): void {
     const now = this.now();
     const over = this.entries.sweep((entry) => entry.isOver(now));
-    void this.refund([...over, ...this.evicted.splice(0)]);
+    this.refund([...over, ...this.evicted.splice(0)]);
     if (this.entries.count > 0 || this.taking.size > 0) return;
     this.timer?.stop();
     this.timer = undefined;
   }
 
-  private async refund(entries: readonly Pick<Entry, 'prefetched'>[]): Promise<void> {
+  private refund(entries: readonly Pick<Entry, 'prefetched'>[]): void {
     const now = this.now();
     const rests = entries.flatMap(({ prefetched }) => prefetched?.rest(now) ?? []);
     if (rests.length === 0) return;
-    const refunding = this.next.adjust(rests);
+    const refunding = this.next.adjust(rests).finally(() => this.refunding.delete(refunding));
     this.refunding.add(refunding);
-    await refunding.finally(() => this.refunding.delete(refunding));
   }
 
   private now(): number {
