@@ -14,10 +14,10 @@ import type { BaseStore, GrantFollower } from '../../contracts/base-store.js';
 import type { Place } from '../../contracts/lru-map.js';
 import { Entries, Evictions, Resets } from './entries.js';
 import {
+  blocked,
   blockedFor,
   crossingsOf,
   nextOf,
-  stepOfBlocked,
   withBlock,
   type BlockableStep,
   type BlockState,
@@ -163,7 +163,7 @@ export class MemoryStore implements BaseStore {
     if (left > 0) {
       const step = this.step(hit, now, hit.cost, mayWait, lease);
       const { resetAfter } = step.allowed ? this.step(hit, now, 0) : step;
-      return stepOfBlocked(step, resetAfter, left);
+      return { ...blocked(step.retryAfter, resetAfter, left), isBlocked: true };
     }
     return withBlock(this.step(hit, now, cost, mayWait, lease), block.duration);
   }
@@ -224,8 +224,8 @@ export class MemoryStore implements BaseStore {
   /** Stores a state and a block that were written before the clock was set back, moved by the difference. */
   private keepMoved(hit: Hit, now: number): void {
     const { algorithm, parameters, block } = hit;
-    const blocked = block && (this.entries.get(block) as BlockState | undefined);
-    if (blocked && setBack(blocked.written, now) > 0) this.blockFor(block, blockedFor(blocked, now), now);
+    const known = block && (this.entries.get(block) as BlockState | undefined);
+    if (known && setBack(known.written, now) > 0) this.blockFor(block, blockedFor(known, now), now);
     const state = algorithm.isAhead && this.entries.get(hit);
     if (state === undefined || !algorithm.isAhead!(state, now, parameters)) return;
     const step = this.step(hit, now, 0);

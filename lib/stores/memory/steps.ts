@@ -23,30 +23,18 @@ export function blockedFor(block: BlockState | undefined, now: number): number {
 /** Returns the step of a rule that blocks: a denial starts the block, unless the cost can never fit. */
 export function withBlock(step: Step<unknown>, duration: number): BlockableStep {
   if (step.allowed || step.retryAfter === null || duration === 0) return step;
-  return blocked(Math.max(step.retryAfter, duration), duration, step.resetAfter);
+  return blocked(step.retryAfter, step.resetAfter, duration);
 }
 
 /**
- * Returns the denial of a blocked subject: until the block has ended and the algorithm allows the request, which may be
- * never.
- *
- * @param left microseconds until the block ends
+ * Returns the denial of a subject that is blocked for a duration, with the `retryAfter` and `resetAfter` of the algorithm:
+ * until the block has ended and the algorithm allows the request, which may be never.
  */
-export function stepOfBlocked(
-  { retryAfter }: Step<unknown>,
-  resetAfter: number,
-  left: number,
-): BlockableStep {
-  const retry = retryAfter === null ? null : Math.max(left, retryAfter);
-  return { ...blocked(retry, left, resetAfter), isBlocked: true };
-}
-
-/** Returns the result for a subject that is blocked for a duration: it has no remaining permits. */
-function blocked(retryAfter: number | null, blockedFor: number, resetAfter: number): BlockedStep {
+export function blocked(retryAfter: number | null, resetAfter: number, blockedFor: number): BlockedStep {
   return {
     allowed: false,
     remaining: 0,
-    retryAfter,
+    retryAfter: retryAfter === null ? null : Math.max(retryAfter, blockedFor),
     resetAfter: Math.max(resetAfter, blockedFor),
     delay: 0,
     blockedFor,
