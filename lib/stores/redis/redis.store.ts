@@ -23,7 +23,7 @@ import { Deadline } from './link/deadline.js';
 import { Functions, type FunctionSupport } from './wire/functions.js';
 import { Heartbeats } from './wire/heartbeats.js';
 import { library, OldLibraries } from './wire/library.js';
-import { Probes, probeCalls } from './breaker/probes.js';
+import { probeCalls } from './breaker/probes.js';
 import { REDIS_STORE_OPTIONS, type RedisStoreOptions } from './redis.store.options.js';
 import type { ScriptName } from './wire/script.js';
 
@@ -81,8 +81,7 @@ export class RedisStore implements BaseStore, SharedStore {
     this.functions = new Functions(current, lua);
     this.timed = new TimedCalls(this.functions, deadline, current);
     const openQueue = (): CallQueue => new CallQueue(this.timed, deadline, LONGEST_WAIT * timeout);
-    const probes = new Probes(this.timed, current);
-    this.breaker = new CircuitBreaker(openQueue, probes, current, connectTimeout);
+    this.breaker = new CircuitBreaker(openQueue, this.timed, current, connectTimeout);
 
     // A request: compose(split, batch)(call)
     const socketTimeout = Math.max(SUBSCRIBER_MS, 5 * timeout);

@@ -8,7 +8,7 @@ import type { CurrentClient } from '../link/current-client.js';
 import { DeadlineError, wasNotExecuted } from '../link/deadline.js';
 import { opensAtOnce } from '../link/fault.js';
 import { repeatMoving } from './moving-slot.js';
-import type { Probes } from './probes.js';
+import { repeatOnOtherKeys } from './probes.js';
 import { decidesSome, failureIn } from '../wire/reply.js';
 
 /** A server has its own circuit and its own queue, so that a failed server does not affect the others. */
@@ -34,10 +34,13 @@ export class CircuitBreaker implements Caller {
   private drained: (() => void) | undefined;
   private isClosed = false;
 
-  /** @param connectTimeout maximum time in milliseconds to wait for the first connection */
+  /**
+   * @param prober runs calls although a circuit is open
+   * @param connectTimeout maximum time in milliseconds to wait for the first connection
+   */
   constructor(
     private readonly openQueue: () => CallQueue,
-    private readonly probes: Probes,
+    private readonly prober: Caller,
     private readonly current: CurrentClient,
     connectTimeout: number,
   ) {
@@ -151,22 +154,22 @@ export class CircuitBreaker implements Caller {
   private async try(call: Call): Promise<void> {
     call.server = this.current.serverOf(call.keys[0]!);
     if (this.isClosed || this.serverOf(call.server).circuit.isOpen) return;
-    try {
-      if (await this.current.settle()) await this.tryAll();
-      else await this.probes.repeat(call, call.keys[0]!, this.current.replyTimeout);
-    } catch (error) {
-      this.open(call, this.current.faultOfCall(call.server, error));
-    }
+    await this.probe(call, call.server, true).catch((fault: unknown) => this.open(call, fault as StoreFault));
   }
 
-  /** Repeats a failed call on separate keys of its server: succeeds only if decisions would, or if no key is left there. */
-  private async probe(call: Call, server: string): Promise<void> {
+  /** Repeats a call on separate keys of its server: succeeds only if decisions would, or if no key is left there. */
+  private async probe(call: Call, server: string, isStarting = false): Promise<void> {
+    const { current } = this;
     try {
-      if (await this.current.settle()) await this.tryAll();
-      const key = this.current.keyOn(server, call.keys[0]!);
-      if (key !== undefined) await this.probes.repeat(call, key);
+      if (await current.settle()) {
+        await this.tryAll();
+        return;
+      }
+      const key = current.keyOn(server, call.keys[0]!);
+      const timeout = isStarting ? current.replyTimeout : undefined;
+      if (key !== undefined) await repeatOnOtherKeys(this.prober, current, call, key, timeout);
     } catch (error) {
-      throw this.current.faultOfCall(server, error);
+      throw current.faultOfCall(server, error);
     }
   }
 

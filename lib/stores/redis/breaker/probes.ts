@@ -21,43 +21,38 @@ export function probeCalls(
   });
 }
 
-/** Repeats calls on separate keys, to find out whether a server can decide. */
-export class Probes {
-  /** @param next runs calls although the circuit breaker is open */
-  constructor(
-    private readonly next: Caller,
-    private readonly current: CurrentClient,
-  ) {}
-
-  /**
-   * Tries everything that a call may need, on separate keys, which are deleted after it.
-   *
-   * @param key the separate keys are in its slot
-   * @param timeout milliseconds for each call; by default that of the store
-   * @throws Error if a decision would fail
-   */
-  async repeat(call: Call, key: string, timeout?: number): Promise<void> {
-    const probes = probesOf(call, `${key}:probe`);
-    const server = this.current.serverOf(key);
-    try {
-      for (const probe of probes) {
-        const reply = await this.run(probe, server, timeout);
-        // Without a ready check, the reply may be from database 0 after a failed SELECT.
-        const failure = this.current.connection.refusal ?? failureIn(reply);
-        if (failure) throw failure;
-      }
-    } finally {
-      const reset = new Call(call.now, 'reset');
-      for (const { keys } of probes) for (const key of keys) reset.addKey(key);
-      // Keys that cannot be deleted expire.
-      if (this.current.client.status === 'ready') this.run(reset, server).catch(() => undefined);
+/**
+ * Tries everything that a call may need, on separate keys, which are deleted after it.
+ *
+ * @param caller runs calls although the circuit breaker is open
+ * @param key the separate keys are in its slot
+ * @param timeout milliseconds for each call; by default that of the store
+ * @throws Error if a decision would fail
+ */
+export async function repeatOnOtherKeys(
+  caller: Caller,
+  current: CurrentClient,
+  call: Call,
+  key: string,
+  timeout?: number,
+): Promise<void> {
+  const probes = probesOf(call, `${key}:probe`);
+  const server = current.serverOf(key);
+  try {
+    for (const probe of probes) {
+      probe.server = server;
+      probe.timeout = timeout;
+      const reply = await caller.run(probe);
+      // Without a ready check, the reply may be from database 0 after a failed SELECT.
+      const failure = current.connection.refusal ?? failureIn(reply);
+      if (failure) throw failure;
     }
-  }
-
-  private run(call: Call, server: string, timeout?: number): Promise<unknown> {
-    call.server = server;
-    call.timeout = timeout;
-    return this.next.run(call);
+  } finally {
+    const reset = new Call(call.now, 'reset');
+    reset.server = server;
+    for (const { keys } of probes) for (const each of keys) reset.addKey(each);
+    // Keys that cannot be deleted expire.
+    if (current.client.status === 'ready') caller.run(reset).catch(() => undefined);
   }
 }
 
