@@ -4,7 +4,6 @@ import { LONGEST_TIMER_MS } from '../../../contracts/timer.js';
 import { Deadline, lacksConnection } from './deadline.js';
 import { isUserClient, type RedisConnection } from '../redis-option.js';
 import type { ReplyError } from './reply-error.js';
-import type { ClientState } from './fault.js';
 
 /** The part of an ioredis client or Cluster that the store uses. */
 export type StoreClient = Omit<Redis, 'isCluster' | 'options' | 'stream'> & {
@@ -148,9 +147,10 @@ function standsOrFailed(client: StoreClient, over: AbortSignal): Promise<void> {
 const TIMED_OUT = 'connect ETIMEDOUT';
 
 /** Tracks whether a client is connected, and why not: a command without a connection does not report the reason. */
-export class ConnectionState implements ClientState {
+export class ConnectionState {
   readonly isCluster: boolean;
   readonly isTls: boolean;
+  /** Whether it was connected before. */
   wasConnected: boolean;
   /** The error with which the server rejected the connection, until the connection has ended. */
   refusal: Error | undefined;

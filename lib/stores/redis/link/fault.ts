@@ -1,4 +1,5 @@
 import { StoreFault, type FaultKind } from '../../../contracts/store-fault.js';
+import type { ConnectionState } from './connection.js';
 import { DeadlineError } from './deadline.js';
 import { hideArguments, isError, oneLine, type ReplyError } from './reply-error.js';
 
@@ -73,7 +74,7 @@ const NOT_PERMITTED = /ACL failure in script|can't run this command|can't access
 export function faultOf(
   error: unknown,
   server: string,
-  about: { readonly key?: string; readonly clientState?: ClientState; readonly of?: string } = {},
+  about: { readonly key?: string; readonly clientState?: ConnectionState; readonly of?: string } = {},
 ): StoreFault {
   if (error instanceof StoreFault) return error;
   const redis = server === '' ? 'Redis' : `Redis at ${server}`;
@@ -203,16 +204,11 @@ function isAboutConnection(error: Error): boolean {
   return CONNECTION_NAME.test(error.name) || NOT_CONNECTED.test(error.message);
 }
 
-/** The state of a client without a connection. */
-export interface ClientState {
-  readonly isCluster: boolean;
-  readonly isTls: boolean;
-  /** Whether it was connected before. */
-  readonly wasConnected: boolean;
-}
-
 /** Returns the cause in words, the code of the system, or the message of TLS; and the fix, if there was never a connection. */
-function reasonOf({ code = '', message }: Error & { readonly code?: string }, state?: ClientState): string {
+function reasonOf(
+  { code = '', message }: Error & { readonly code?: string },
+  state?: ConnectionState,
+): string {
   const text = code === '' ? message : `${code} ${message}`;
   const isSystem = /^E[A-Z_]+$/.test(code) && !code.startsWith('ERR_');
   const [, known, fix = FIXES[code]] = CAUSES.find(([pattern]) => pattern.test(text)) ?? [];
@@ -222,7 +218,7 @@ function reasonOf({ code = '', message }: Error & { readonly code?: string }, st
   return hint === undefined ? ` (${cause})` : ` (${cause}); ${hint}`;
 }
 
-function tlsHint(cause: string, { isTls }: ClientState): string | undefined {
+function tlsHint(cause: string, { isTls }: ConnectionState): string | undefined {
   const isCut = ['ECONNRESET', 'EPIPE', CLOSED].includes(cause);
   if (isTls && (isCut || cause === TIMED_OUT || cause === NO_TLS)) return 'does the server speak TLS?';
   return isCut ? 'is it a Redis, and does it expect TLS? Write rediss:// or tls: {} then' : undefined;
