@@ -31,7 +31,6 @@ export class ChangeFeed {
   /** The last resets by key: the server that announced one first, and until when others repeat it. */
   private readonly resets = new Map<string, { readonly address: string; readonly until: number }>();
   private readonly refused: ((fault: StoreFault) => void)[] = [];
-  private readonly keyPrefix: string;
   private isWatching = false;
   private isEnded = false;
 
@@ -39,9 +38,7 @@ export class ChangeFeed {
   constructor(
     private readonly current: CurrentClient,
     private readonly bounds: Bounds,
-  ) {
-    this.keyPrefix = current.keyPrefix;
-  }
+  ) {}
 
   /** Calls back each time that changes cannot be reported: because a server does not permit it, or of the `keyPrefix`. */
   watchRefusals(listener: (fault: StoreFault) => void): void {
@@ -50,7 +47,7 @@ export class ChangeFeed {
 
   /** @param name the channel, without the user's `keyPrefix` */
   follow(name: string, follower: Follower): void {
-    const channel = this.keyPrefix + name;
+    const channel = this.current.keyPrefix + name;
     const known = this.followers.get(channel);
     this.followers.set(channel, (known ?? new Set()).add(follower));
     for (const subscriber of this.subscribers.values()) void subscriber.subscribe(channel);
@@ -60,7 +57,7 @@ export class ChangeFeed {
   }
 
   unfollow(name: string, follower: Follower): void {
-    const channel = this.keyPrefix + name;
+    const channel = this.current.keyPrefix + name;
     const known = this.followers.get(channel);
     known?.delete(follower);
     if (known?.size !== 0) return;
@@ -106,13 +103,15 @@ export class ChangeFeed {
    */
   async tryToPublish(prefix: string, within: number): Promise<void> {
     if (!this.isUsable) {
-      const cause = `keyPrefix ${shown(this.keyPrefix)} of ioredis contains a brace, so that no change can be reported`;
+      const cause = `keyPrefix ${shown(this.current.keyPrefix)} of ioredis contains a brace, so that no change can be reported`;
       this.refuse(new StoreFault('other', 'KEY_PREFIX', `${cause}; use the option \`prefix\` instead`));
       return;
     }
     const names = [changesOf(prefix), grantsOf(prefix, 'ready')];
     const probing = [...this.publishers].flatMap(([address, client]) =>
-      names.map((name) => publish(client, address, this.keyPrefix + name).catch(this.failed(address))),
+      names.map((name) =>
+        publish(client, address, this.current.keyPrefix + name).catch(this.failed(address)),
+      ),
     );
     await new Deadline(within).within(Promise.all(probing)).catch(() => undefined);
   }
@@ -130,12 +129,12 @@ export class ChangeFeed {
 
   /** Returns the channel on which the Lua announces changes of a counter. */
   private channelOf(key: string): string {
-    return this.keyPrefix + changesOf(key.slice(0, key.indexOf('{')));
+    return this.current.keyPrefix + changesOf(key.slice(0, key.indexOf('{')));
   }
 
   /** Whether the Lua finds the channel: it takes the text before the first brace as the prefix. */
   private get isUsable(): boolean {
-    return !this.keyPrefix.includes('{');
+    return !this.current.keyPrefix.includes('{');
   }
 
   /**
@@ -197,7 +196,7 @@ export class ChangeFeed {
   private heard(address: string, channel: string, message: string): void {
     if (message === PROBE) return;
     const isReset = message.startsWith(RESET);
-    const key = message.slice((isReset ? RESET.length : 0) + this.keyPrefix.length);
+    const key = message.slice((isReset ? RESET.length : 0) + this.current.keyPrefix.length);
     this.report(channel, key, isReset && this.isFirst(address, key));
   }
 

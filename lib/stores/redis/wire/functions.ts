@@ -46,7 +46,6 @@ const MOST_LOADS = 3;
  * See docs/adr/0047-one-lua-library.md.
  */
 export class Functions implements Caller {
-  private client!: StoreClient;
   private readonly forms = new Map<string, FunctionSupport>();
   private readonly listeners: ((form: FunctionSupport) => void)[] = [];
   /** The servers of a Cluster that have decided calls for several slots. */
@@ -76,7 +75,6 @@ export class Functions implements Caller {
   }
 
   private use(client: StoreClient): void {
-    this.client = client;
     const forget = (): void => {
       this.forms.clear();
       this.tested.clear();
@@ -88,7 +86,9 @@ export class Functions implements Caller {
 
   private send(call: Call, suffix = ''): Promise<unknown> {
     const name = this.library!.functions[call.main] + suffix;
-    return call.main === 'across' ? this.sendAcross(call, name) : send(this.client, 'fcall', call, name);
+    return call.main === 'across'
+      ? this.sendAcross(call, name)
+      : send(this.current.client, 'fcall', call, name);
   }
 
   /** Sends a call for several slots. The first to a server contains a test, see across.lua. */
@@ -117,7 +117,7 @@ export class Functions implements Caller {
 
   private runScript(call: Call, reason: string, server = call.server): Promise<unknown> {
     this.note({ server, reason });
-    return evaluate(this.client, call);
+    return evaluate(this.current.client, call);
   }
 
   /** Returns the server that has replied to a call: the one to which its slot has moved, if it was redirected. */
@@ -141,7 +141,7 @@ export class Functions implements Caller {
     if (isNotOffered(message)) return this.runScript(call, oneLine(message), server);
     if (!message.startsWith(NOT_FOUND))
       throw call.main === 'across' && isTemporary(error) ? refusedAcross() : error;
-    if (loads === MOST_LOADS) return evaluate(this.client, call); // the next call loads the library again
+    if (loads === MOST_LOADS) return evaluate(this.current.client, call); // the next call loads the library again
     const refusal = await this.load(server);
     if (call.left!() <= 0) throw error;
     if (refusal) return this.runUnloaded(refusal, call, server);
@@ -161,7 +161,9 @@ export class Functions implements Caller {
   /** Runs a call as a script. If the reason is temporary, such as a lack of memory, the next call loads the library again. */
   private runUnloaded(refusal: Error, call: Call, server: string): Promise<unknown> {
     const isLasting = refusal.name === 'ReplyError' && !isTemporary(refusal);
-    return isLasting ? this.runScript(call, oneLine(refusal.message), server) : evaluate(this.client, call);
+    return isLasting
+      ? this.runScript(call, oneLine(refusal.message), server)
+      : evaluate(this.current.client, call);
   }
 
   /**
@@ -170,7 +172,8 @@ export class Functions implements Caller {
    * @returns why the server has not loaded it
    */
   private async load(server: string): Promise<Error | undefined> {
-    const { client, loading } = this;
+    const { loading } = this;
+    const { client } = this.current;
     for (const node of client.nodes?.('master') ?? [client]) {
       const address = client.isCluster ? serverOf(node) : '';
       void entryOf(loading, address, () => this.loadOn(node).finally(() => loading.delete(address)));
