@@ -11,23 +11,17 @@ const PREFIX = 'nestjs_redis_rate_limit_';
 const LIMITER_LIBRARY = new RegExp(`^${PREFIX}[0-9a-f]{12}$`);
 
 /** A library of Redis functions with all algorithms and functions of the limiter, named by a hash of its text. */
-export type Library = ReturnType<typeof assembleLibrary>;
+export type Library = ReturnType<typeof library>;
 
 export const WHEN_FULL = '_full';
-
-let known: Library | undefined;
-
-/** Returns the library of this release. */
-export function library(): Library {
-  return (known ??= assembleLibrary());
-}
 
 /** Returns the function of a library of any release that reports for how long no process has called the others. */
 function idleFunctionOf(name: string): string {
   return `${name}_idle`;
 }
 
-function assembleLibrary() {
+/** Returns the library of this release. */
+export function library() {
   const body = assemble(EVERY_MAIN, everyAlgorithm);
   const hash = createHash('sha256').update(textOf(PREFIX, body)).digest('hex');
   const name = `${PREFIX}${hash.slice(0, 12)}`;

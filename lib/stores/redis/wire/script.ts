@@ -1,5 +1,4 @@
 import type { Algorithm } from '../../../contracts/algorithm.js';
-import { entryOf } from '../../../contracts/entry-of.js';
 import type { LuaModule } from '../../../contracts/lua-module.js';
 import { algorithmLua } from '../../../algorithms/registry.lua.js';
 import across from '../across.lua.js';
@@ -57,18 +56,11 @@ function textOf({ text }: LuaModule): string {
 /** Matches the commands in a `redis.call`: one, or one of two. Those in a `redis.pcall` are not required. */
 const CALLED = /\bredis\.call(?:\(|, )(?:\w+ and )?'([A-Z]+)'(?: or '([A-Z]+)')?/g;
 
-const known = new WeakMap<LuaModule, readonly string[]>();
-
 /**
  * Returns the commands that a server must permit for counters of these algorithms in any state: those that decide,
  * adjust, block and reset.
  */
 export function commandsOf(algorithms: readonly Algorithm[]): readonly string[] {
-  return [...new Set(modulesOf(algorithms).flatMap(commandsIn))];
-}
-
-function commandsIn(module: LuaModule): readonly string[] {
-  return entryOf(known, module, () =>
-    [...module.text.matchAll(CALLED)].flatMap(([, ...names]) => names.filter(Boolean)),
-  );
+  const calls = modulesOf(algorithms).flatMap(({ text }) => [...text.matchAll(CALLED)]);
+  return [...new Set(calls.flatMap(([, ...names]) => names.filter(Boolean)))];
 }
