@@ -10,9 +10,14 @@ export function isFields(value: unknown): value is Readonly<Record<string, unkno
 
 /** Returns the object that a text holds as JSON; `undefined` if it holds none. */
 export function fieldsIn(text: string): Readonly<Record<string, unknown>> | undefined {
+  const value = jsonIn(text);
+  return isFields(value) ? value : undefined;
+}
+
+/** Returns the value of a JSON text; `undefined` if it is none. */
+export function jsonIn(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text);
-    return isFields(value) ? value : undefined;
+    return JSON.parse(text);
   } catch {
     return undefined;
   }

@@ -1,4 +1,4 @@
-import { readOptions, type OptionCheck } from '../../../contracts/options.js';
+import { matching, readOptions } from '../../../contracts/options.js';
 import { rejectConfig } from '../../../contracts/rate-limit-config.error.js';
 import { RateLimitConflictError } from '../../../contracts/rate-limit-conflict.error.js';
 import type { LuaModule } from '../../../contracts/lua-module.js';
@@ -44,10 +44,10 @@ export interface RedisRuleSourceOptions {
   readonly key?: string;
 }
 
-const KEY: OptionCheck = {
-  allowed: '1 to 64 printable ASCII characters without braces and spaces',
-  accepts: (value) => typeof value === 'string' && /^[\x21-\x7a\x7c\x7e]{1,64}$/.test(value),
-};
+const KEY = matching(
+  /^[\x21-\x7a\x7c\x7e]{1,64}$/,
+  '1 to 64 printable ASCII characters without braces and spaces',
+);
 
 const OPTIONS = { redis: { ...REDIS, isRequired: true }, key: KEY };
 

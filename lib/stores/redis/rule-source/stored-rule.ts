@@ -1,4 +1,4 @@
-import { isFields } from '../../../contracts/fields.js';
+import { fieldsIn, jsonIn } from '../../../contracts/fields.js';
 import { shown } from '../../../contracts/shown.js';
 import {
   changeProblem,
@@ -39,8 +39,8 @@ export function readRule(field: string, text: string, now: number): SourcedRule 
   const named = readField(field);
   const [, version, end, made, counter, json = ''] =
     /^(\d{1,16}) (\d{1,16}) (\d{1,16}) (\S+) (.+)$/s.exec(text) ?? [];
-  const stored = parsed(json);
-  if (!named || !isFields(stored) || stored['fields'] === undefined) return unreadable(field, text, named);
+  const stored = fieldsIn(json);
+  if (!named || stored?.['fields'] === undefined) return unreadable(field, text, named);
   // A rule that is made later than now is one whose clock was set back, and that Redis could not move.
   const expiresInMs = Number(end) === 0 ? undefined : Number(end) - Math.max(now, Number(made));
   if (expiresInMs !== undefined && expiresInMs <= 0) return undefined;
@@ -60,8 +60,8 @@ export function readRule(field: string, text: string, now: number): SourcedRule 
 /** Reads a record of the history; `undefined` if another program wrote it. */
 export function readRecord(text: string): RuleChangeRecord | undefined {
   const [, version, at, json = ''] = /^(\d{1,16}) (\d{1,16}) (.*)$/s.exec(text) ?? [];
-  const change = parsed(json);
-  if (!isFields(change) || typeof change['rule'] !== 'string') return undefined;
+  const change = fieldsIn(json);
+  if (typeof change?.['rule'] !== 'string') return undefined;
   const made = change as unknown as RuleChange;
   return changeProblem(made) ? undefined : { ...made, version: Number(version), at: Number(at) };
 }
@@ -72,7 +72,7 @@ type Named = Pick<SourcedRule, 'rule' | 'subject'>;
 function readField(field: string): Named | undefined {
   const [rule = '', json] = field.split(BREAK);
   if (field.length > LONGEST_CHANGE) return undefined;
-  const subject = json === undefined ? undefined : (parsed(json) as ExceptedSubject | undefined);
+  const subject = json === undefined ? undefined : (jsonIn(json) as ExceptedSubject | undefined);
   return fieldOf({ rule, subject }) === field ? { rule, subject } : undefined;
 }
 
@@ -83,15 +83,6 @@ function unreadable(field: string, text: string, named: Named = { rule: field })
   const fix = 'replace it with rules.set() or remove it with rules.unset()';
   const what = `live rule ${shown(rule)}${exception}: got ${shown(text)}, which cannot be read; ${fix}`;
   return { ...named, fields: {}, unreadable: what };
-}
-
-/** Returns the value of a JSON text; `undefined` if it is none. */
-function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Why rules are lost, by the codes of rule-version.lua. */
