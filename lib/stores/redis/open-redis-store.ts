@@ -1,4 +1,4 @@
-import type { ApplicationClient, KnownServer } from './link/application-client.js';
+import type { ApplicationClient } from './link/application-client.js';
 import type { ProcessRecords } from './link/process-records.js';
 import type { RedisConnection } from './redis-option.js';
 import type { RedisStore } from './redis.store.js';
@@ -22,10 +22,10 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
  */
 export async function openApplicationClient(
   redis: RedisConnection,
-  server: KnownServer,
+  store: Partial<RedisStore>,
 ): Promise<ApplicationClient> {
   const { applicationClient } = await import('./link/application-client.js').catch(explain);
-  return applicationClient(redis, server);
+  return applicationClient(redis, store);
 }
 
 /**

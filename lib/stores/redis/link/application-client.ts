@@ -2,6 +2,7 @@ import { Redis } from 'ioredis';
 import { boundedUrl } from './bounded-options.js';
 import { Deadline } from './deadline.js';
 import { isUserClient, type RedisConnection } from '../redis-option.js';
+import type { RedisStore } from '../redis.store.js';
 import { clusterOf } from './topology.js';
 
 /** A client for the commands of the application, apart from the connections of the store. */
@@ -14,18 +15,14 @@ export interface ApplicationClient {
 /** Milliseconds that pending commands have to finish before their connection is closed. */
 const QUIT_MS = 1000;
 
-/** What the store knows of the server, after its first connection. */
-export interface KnownServer {
-  /** Whether it is a node of a Redis Cluster. */
-  readonly isCluster?: boolean;
-  /** Whether it does not have INFO, by which ioredis checks whether the server is ready. */
-  readonly hidesInfo?: boolean;
-}
-
-/** Returns the user's client, or creates one, which connects with its first command. */
+/**
+ * Returns the user's client, or creates one, which connects with its first command.
+ *
+ * @param store one that has been connected
+ */
 export function applicationClient(
   redis: RedisConnection,
-  { isCluster, hidesInfo }: KnownServer,
+  { isCluster, hidesInfo }: Partial<RedisStore>,
 ): ApplicationClient {
   if (typeof redis !== 'string' && isUserClient(redis))
     return { client: redis, close: async () => undefined };
