@@ -1,6 +1,6 @@
 import { toMicroseconds, type Clock } from '../../contracts/clock.js';
 import { readOptions } from '../../contracts/options.js';
-import type { StoreFault } from '../../contracts/store-fault.js';
+import { StoreFault } from '../../contracts/store-fault.js';
 import type { Adjustment, Counter, DecideOptions, Hit, HitResult } from '../../contracts/store.js';
 import type {
   BaseStore,
@@ -106,10 +106,11 @@ export class RedisStore implements BaseStore, SharedStore {
   static async open(options: RedisStoreOptions): Promise<RedisStore> {
     const store = new RedisStore(options);
     await store.breaker.connected();
-    await store.current.settle().catch(() => undefined); // ready() reports passing faults
-    if (!store.current.problem) return store;
+    const problem: unknown = await store.current.settle().catch((error: unknown) => error);
+    // ready() reports passing faults.
+    if (!(problem instanceof StoreFault) || problem.kind !== 'topology') return store;
     await store.close();
-    throw new Error(`redis: ${store.current.problem.message}`);
+    throw new Error(`redis: ${problem.message}`);
   }
 
   decide(hits: readonly Hit[], options: DecideOptions): Promise<readonly HitResult[]> {

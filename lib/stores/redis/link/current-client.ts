@@ -1,5 +1,5 @@
 import { entryOf } from '../../../contracts/entry-of.js';
-import { StoreFault } from '../../../contracts/store-fault.js';
+import type { StoreFault } from '../../../contracts/store-fault.js';
 import type { Bounds } from './bounded-options.js';
 import { ClusterServers, clusterOf, noSlots, oneOfSeveral, roleOf, servesAllSlots } from './topology.js';
 import {
@@ -34,8 +34,6 @@ export class CurrentClient {
   connection: ConnectionState;
   /** The option `keyPrefix` of the user's client. */
   readonly keyPrefix: string;
-  /** Why the client cannot decide all keys and cannot be replaced; absent if there is no such problem. */
-  problem: StoreFault | undefined;
   /** Whether the server has replied like a node of a Redis Cluster. The next attempt does not query its role. */
   private isNode = false;
   /** Milliseconds that the server may take to reply while the store starts; fewer after the first timeout. */
@@ -119,10 +117,15 @@ export class CurrentClient {
     this.client.disconnect();
   }
 
-  /** Returns the fault for an error of a server. */
-  faultOf(server: string, error: unknown): StoreFault {
+  /**
+   * Returns the fault for an error of a server.
+   *
+   * @param key the key that the error concerns, if messages may contain it
+   */
+  faultOf(server: string, error: unknown, key?: string): StoreFault {
     const { client, connection } = this;
-    const fault = faultOf(error, server || addressOf(client), { clientState: connection, of: server });
+    const about = { clientState: connection, of: server, ...(key && { key: this.keyPrefix + key }) };
+    const fault = faultOf(error, server || addressOf(client), about);
     if (fault.code === 'MOVED' || fault.code === 'CROSSSLOT') this.isNode = true;
     if (NOT_MASTER.includes(fault.code)) connection.leaveReplica(fault);
     return fault;
@@ -133,29 +136,17 @@ export class CurrentClient {
     return this.faultOf(server, this.connection.reasonOf(error));
   }
 
-  /** Returns the fault for an error reply about a key that messages may contain. */
-  faultOfKey(key: string, error: unknown): StoreFault {
-    const server = this.serverOf(key);
-    return faultOf(error, server || addressOf(this.client), { key: this.keyPrefix + key, of: server });
-  }
-
   private async becomeCluster(): Promise<boolean> {
-    this.problem = undefined;
     const { isNode } = this;
     // The address may lead to another server by now. One that rejects each connection cannot report its role.
     if (this.client.status === 'ready') this.isNode = false;
     const role = isNode ? 'node' : await this.answers(roleOf, undefined);
     if (!role || this.isClosed) return false;
-    try {
-      if (role !== 'node') throw role;
-      if (this.isOurs) return this.replace(await this.connected(clusterOf(this.client)));
-      if (!(await this.answers(servesAllSlots, true))) throw oneOfSeveral(this.client);
-      this.cluster ??= new ClusterServers(this.client);
-      return false;
-    } catch (error) {
-      if (error instanceof StoreFault && error.kind === 'topology') this.problem = error;
-      throw error;
-    }
+    if (role !== 'node') throw role;
+    if (this.isOurs) return this.replace(await this.connected(clusterOf(this.client)));
+    if (!(await this.answers(servesAllSlots, true))) throw oneOfSeveral(this.client);
+    this.cluster ??= new ClusterServers(this.client);
+    return false;
   }
 
   /** Returns the reply of the server, or a default if there is none. */

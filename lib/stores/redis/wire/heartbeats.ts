@@ -56,19 +56,16 @@ export class Heartbeats {
     const process = application === undefined ? instance : `${instance} ${application}`;
     call.add(process, duration, KEPT_FOR);
     const reply = await this.batches.run(call);
+    const server = this.current.serverOf(key);
     const failure = failureIn(reply);
-    if (failure) throw this.current.faultOfKey(key, failure);
+    if (failure) throw this.current.faultOf(server, failure, key);
     const [alive, now, before, applications] = reply as [number, number, number, string[]];
     const last = this.last.get(`${key} ${process}`);
     // A step of the server's clock may have ended the last heartbeat.
-    if (last && before < last.until && now >= last.now && now < last.until + KEPT_FOR) this.lose(key);
+    const isLost = last && before < last.until && now >= last.now && now < last.until + KEPT_FOR;
+    if (isLost) for (const watcher of this.watchers) watcher.lostData?.(server);
     if (duration > 0) this.last.set(`${key} ${process}`, { now, until: now + duration });
     else this.last.delete(`${key} ${process}`);
     return { alive, now, applications };
-  }
-
-  private lose(key: string): void {
-    const server = this.current.serverOf(key);
-    for (const watcher of this.watchers) watcher.lostData?.(server);
   }
 }
