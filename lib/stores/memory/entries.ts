@@ -147,27 +147,23 @@ export function fullMessage(maxKeys: number, fix: string): string {
   return `The memory holds maxKeys (${keys}) counters, and the least recently used are deleted before they end: their subjects start with a full limit. ${fix}.`;
 }
 
-/** Reports evictions of states that have not expired. */
-export class Evictions {
-  /** Receives the maximum size of the store. */
-  full = (maxKeys: number): void =>
-    process.emitWarning(fullMessage(maxKeys, 'Raise maxKeys, or count in Redis'), {
-      type: 'RateLimitWarning',
-      code: 'RL_MEMORY_FULL',
-    });
-  private reportedAt = -Infinity;
+/** Emits the warning of a full store as one of the process. */
+export function warnOfFull(maxKeys: number): void {
+  process.emitWarning(fullMessage(maxKeys, 'Raise maxKeys, or count in Redis'), {
+    type: 'RateLimitWarning',
+    code: 'RL_MEMORY_FULL',
+  });
+}
 
-  constructor(
-    private readonly maxKeys: number,
-    private readonly stopwatch: Clock,
-  ) {}
-
-  report(): void {
-    const now = this.stopwatch();
-    if (now - this.reportedAt < REPORT_EVERY_MS) return;
-    this.reportedAt = now;
-    this.full(this.maxKeys);
-  }
+/** Returns a function that calls back once an hour at most. */
+export function hourly(stopwatch: Clock, report: () => void): () => void {
+  let reportedAt = -Infinity;
+  return () => {
+    const now = stopwatch();
+    if (now - reportedAt < REPORT_EVERY_MS) return;
+    reportedAt = now;
+    report();
+  };
 }
 
 /** A counter's last reset, and the instant of the first charge after it; in microseconds since the epoch. */

@@ -12,7 +12,7 @@ import {
 } from '../../contracts/store.js';
 import type { BaseStore, GrantFollower } from '../../contracts/base-store.js';
 import type { Place } from '../../contracts/lru-map.js';
-import { Entries, Evictions, Resets } from './entries.js';
+import { Entries, hourly, Resets, warnOfFull } from './entries.js';
 import {
   blocked,
   blockedFor,
@@ -52,7 +52,7 @@ export class MemoryStore implements BaseStore {
   readonly clock: Clock;
   readonly stopwatch: Clock;
   private readonly entries: Entries;
-  private readonly evictions: Evictions;
+  private full = warnOfFull;
   /** How much longer states are kept, in microseconds: an injected clock may step back further than the system's. */
   private readonly slack: number;
   private readonly resets: Resets;
@@ -66,9 +66,9 @@ export class MemoryStore implements BaseStore {
     this.clock = clock ?? Date.now;
     this.stopwatch = clock ?? (() => performance.now());
     this.slack = clock ? 3600e6 : 0;
-    this.evictions = new Evictions(maxKeys, this.stopwatch);
+    const report = hourly(this.stopwatch, () => this.full(maxKeys));
     this.entries = new Entries(maxKeys, this.isOver, (expiresAt) => {
-      if (expiresAt > this.now()) this.evictions.report();
+      if (expiresAt > this.now()) report();
     });
     this.resets = new Resets(this.entries);
   }
@@ -135,7 +135,7 @@ export class MemoryStore implements BaseStore {
 
   /** @internal Calls back when a state is evicted that has not expired, at most once an hour, instead of a process warning. */
   watchFull(full: (maxKeys: number) => void): void {
-    this.evictions.full = full;
+    this.full = full;
   }
 
   async close(): Promise<void> {
