@@ -31,14 +31,15 @@ export class ChangeFeed {
   /** The last resets by key: the server that announced one first, and until when others repeat it. */
   private readonly resets = new Map<string, { readonly address: string; readonly until: number }>();
   private readonly refused: ((fault: StoreFault) => void)[] = [];
-  private isWatching = false;
   private isEnded = false;
 
   /** @param bounds those of the connections to subscribe with */
   constructor(
     private readonly current: CurrentClient,
     private readonly bounds: Bounds,
-  ) {}
+  ) {
+    current.watch((client) => this.watch(client));
+  }
 
   /** Calls back each time that changes cannot be reported: because a server does not permit it, or of the `keyPrefix`. */
   watchRefusals(listener: (fault: StoreFault) => void): void {
@@ -51,9 +52,7 @@ export class ChangeFeed {
     const known = this.followers.get(channel);
     this.followers.set(channel, (known ?? new Set()).add(follower));
     for (const subscriber of this.subscribers.values()) void subscriber.subscribe(channel);
-    if (this.isWatching) this.update();
-    else this.current.watch((client) => this.watch(client));
-    this.isWatching = true;
+    this.update();
   }
 
   unfollow(name: string, follower: Follower): void {
