@@ -63,7 +63,6 @@ export class DenyCache implements Store, Follower {
   async close(): Promise<void> {
     this.isClosed = true;
     this.options.shared.unfollow(this.options.prefix, this);
-    this.isFollowing = false;
     this.trusted(false);
     await this.next.close();
   }
