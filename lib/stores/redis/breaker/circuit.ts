@@ -63,7 +63,6 @@ export class Circuit {
 
   /** Counts a failure that may concern its key only. */
   failedOn(key: string, error: unknown, probe: Probe): void {
-    if (this.probe) return;
     this.hasFailed = true;
     this.keys.add(key);
     if (this.keys.size >= KEYS_IN_A_ROW) this.failed(error, probe, true);

@@ -16,12 +16,10 @@ const FIRST_PAUSE_MS = 2;
 const LONGEST_PAUSE_MS = 25;
 
 /** Whether a call was not executed because its slot is moving, and can be sent again unchanged. */
-function isMoving(error: unknown, { isShared }: Sent): boolean {
+function isMoving(error: unknown, isShared: boolean): boolean {
   if (!(error instanceof Error)) return false;
   return NO_SCRIPT.test(error.message) || (!isShared && ON_THE_MOVE.test(error.message));
 }
-
-type Sent = Pick<Call, 'isShared'>;
 
 /** Whether a call has reached no server, since its slot has moved to one whose connection is not established yet. */
 function isUnconnected(error: unknown, { isSent, keys }: Call, cluster?: ClusterServers): boolean {
@@ -42,7 +40,8 @@ export async function repeatMoving(
   failure: unknown,
   cluster?: ClusterServers,
 ): Promise<unknown> {
-  const canRepeat = (last: unknown): boolean => isMoving(last, call) || isUnconnected(last, call, cluster);
+  const canRepeat = (last: unknown): boolean =>
+    isMoving(last, call.isShared) || isUnconnected(last, call, cluster);
   if (!canRepeat(failure)) throw failure;
   let left = call.left?.() ?? 0; // A call that was not written is not repeated.
   const least = left / 4;
@@ -61,7 +60,7 @@ export async function repeatMoving(
     }
   }
   // Also a timeout is due to the moving slot, since the last attempt has little time.
-  throw error instanceof DeadlineError || isMoving(error, { isShared: false }) ? tryAgainError(error) : error;
+  throw error instanceof DeadlineError || isMoving(error, false) ? tryAgainError(error) : error;
 }
 
 /** Returns an error without the name of the last server, which ioredis adds and which does not help. */
