@@ -55,7 +55,7 @@ export class CurrentClient {
     this.isOurs = typeof redis === 'string' || !isUserClient(redis);
     this.client = connect(redis, bounds);
     boundHandshake(this.client);
-    this.cluster = clusterServersOf(this.client);
+    if (this.client.isCluster) this.cluster = new ClusterServers(this.client);
     this.connection = new ConnectionState(this.client);
     this.keyPrefix = String(this.client.options.keyPrefix ?? '');
     // A node rejects any database other than 0, and the connection ends before its role can be queried.
@@ -140,21 +140,18 @@ export class CurrentClient {
     const { isNode } = this;
     // The address may lead to another server by now. One that rejects each connection cannot report its role.
     if (this.client.status === 'ready') this.isNode = false;
-    const role = isNode ? 'node' : await this.answers(roleOf, undefined);
+    const role = isNode ? 'node' : await this.answer(roleOf);
     if (!role || this.isClosed) return false;
     if (role !== 'node') throw role;
     if (this.isOurs) return this.replace(await this.connected(clusterOf(this.client)));
-    if (!(await this.answers(servesAllSlots, true))) throw oneOfSeveral(this.client);
+    if ((await this.answer(servesAllSlots)) === false) throw oneOfSeveral(this.client);
     this.cluster ??= new ClusterServers(this.client);
     return false;
   }
 
-  /** Returns the reply of the server, or a default if there is none. */
-  private async answers<Answer>(
-    ask: (client: StoreClient) => Promise<Answer>,
-    otherwise: Answer,
-  ): Promise<Answer> {
-    if (this.client.status !== 'ready') return otherwise;
+  /** Returns the reply of the server; `undefined` if there is none. */
+  private async answer<Answer>(ask: (client: StoreClient) => Promise<Answer>): Promise<Answer | undefined> {
+    if (this.client.status !== 'ready') return undefined;
     const { timeout, connectTimeout } = this.bounds;
     try {
       const answer = await new Deadline(this.replyTimeout).within(ask(this.client));
@@ -162,7 +159,7 @@ export class CurrentClient {
       return answer;
     } catch (error) {
       if (error instanceof DeadlineError) this.replyTimeout = timeout;
-      return otherwise;
+      return undefined;
     }
   }
 
@@ -178,22 +175,18 @@ export class CurrentClient {
     const isUsable = next.status === 'ready' && next.nodes?.('master').length !== 0;
     if (isUsable && !this.isClosed) return next;
     next.disconnect();
-    throw (await this.answers(noSlots, undefined)) ?? reason;
+    throw (await this.answer(noSlots)) ?? reason;
   }
 
   private replace(next: StoreClient): true {
     this.beforeReplaced();
     const { client } = this;
     this.client = next;
-    this.cluster = clusterServersOf(next);
+    this.cluster = new ClusterServers(next);
     this.connection = new ConnectionState(next);
     for (const watcher of this.watchers) watcher(next);
     // Pending calls get their replies first.
     new Deadline(this.bounds.timeout).within(client.quit()).catch(() => client.disconnect());
     return true;
   }
-}
-
-function clusterServersOf(client: StoreClient): ClusterServers | undefined {
-  return client.isCluster ? new ClusterServers(client) : undefined;
 }
