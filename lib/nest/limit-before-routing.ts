@@ -58,7 +58,7 @@ export class RoutingLimiter implements OnModuleInit {
 
   /** Only applications that call `limitBeforeRouting` load what it needs. */
   async onModuleInit(): Promise<void> {
-    if (!this.before.isUsed) return;
+    if (this.before.rules.size === 0) return;
     // First: Jest cannot load a module that two others import at once, and the rules load this one as well.
     const { warnOfLateCors } = await import('./checks/before-routing-checks.js');
     const { EarlyRequests } = await import('./early-requests.js');

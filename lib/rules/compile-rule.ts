@@ -2,7 +2,7 @@ import { isCalendarWindow, NOMINAL_LENGTHS } from '../algorithms/definition.js';
 import type { Numbers, Quota, Variant } from '../algorithms/definition.js';
 import type { FairShare } from '../algorithms/fair-share-option.js';
 import type { Prefetch } from '../algorithms/prefetch-option.js';
-import { FOR_LARGE_LIMITS } from '../algorithms/known.js';
+import { type AnyDefinition, FOR_LARGE_LIMITS } from '../algorithms/known.js';
 import { parseDuration } from '../contracts/duration.js';
 import {
   amountsOf,
@@ -14,14 +14,7 @@ import {
 } from './compiled-rule.js';
 import { readFields } from '../contracts/options.js';
 import { rejectAny, rejectConfig, rejectValue } from '../contracts/rate-limit-config.error.js';
-import {
-  algorithmOf,
-  checksOf,
-  fieldProblems,
-  missingFields,
-  RULE_FIELDS,
-  type AnyDefinition,
-} from './rule-fields.js';
+import { algorithmOf, checksOf, fieldProblems, missingFields, RULE_FIELDS } from './rule-fields.js';
 import { shown } from '../contracts/shown.js';
 import { boundedPart } from './subject.js';
 import { DEFAULT_ALGORITHM, DEFAULT_RULE_NAME, type Alerting, type AnyRule } from './rule.js';

@@ -1,7 +1,7 @@
 import { perProcess, type Quota, type TakenAhead } from '../algorithms/definition.js';
 import { toMicroseconds } from '../contracts/clock.js';
 import type { Parameters, Algorithm } from '../contracts/algorithm.js';
-import type { AnyDefinition } from './rule-fields.js';
+import type { AnyDefinition } from '../algorithms/known.js';
 import type { OnStoreError } from './rule.js';
 import type { Alerts, Hit } from '../contracts/store.js';
 import type { MaybePromise } from '../contracts/thenable.js';

@@ -74,12 +74,6 @@ type Fields = Readonly<Record<string, unknown>>;
 /** The checks of all fields of a rule: by the checks of those besides the options of the algorithm, and the algorithm. */
 const allChecks = new WeakMap<Checks, Map<AnyDefinition, Checks>>();
 
-/** Returns the checks of all fields of a rule with this algorithm. */
-export function fieldsOf(definition: AnyDefinition, fields: Checks = RULE_FIELDS): Checks {
-  const ofAlgorithms = entryOf(allChecks, fields, () => new Map<AnyDefinition, Checks>());
-  return entryOf(ofAlgorithms, definition, () => withOptions(definition, fields));
-}
-
 function withOptions(definition: AnyDefinition, fields: Checks): Checks {
   const all = { ...fields, ...definition.options } as Record<string, OptionCheck>;
   if (definition.leases) {
@@ -87,8 +81,7 @@ function withOptions(definition: AnyDefinition, fields: Checks): Checks {
     return Object.fromEntries(own);
   }
   const { window, ...others } = all;
-  if (!window) return others;
-  return { ...others, window: definition.calendar ? orOfTheCalendar(window) : window };
+  return { ...others, window: definition.calendar ? orOfTheCalendar(window!) : window! };
 }
 
 function orOfTheCalendar({ allowed, accepts, ...check }: OptionCheck): OptionCheck {
@@ -102,7 +95,9 @@ function orOfTheCalendar({ allowed, accepts, ...check }: OptionCheck): OptionChe
 /** Returns the checks of all fields of a rule; if its algorithm is unknown, of the fields that every rule has. */
 export function checksOf(algorithm: unknown, fields: Checks = RULE_FIELDS): Checks {
   const definition = definitionOf(algorithm);
-  return definition ? fieldsOf(definition, fields) : fields;
+  if (!definition) return fields;
+  const ofAlgorithms = entryOf(allChecks, fields, () => new Map<AnyDefinition, Checks>());
+  return entryOf(ofAlgorithms, definition, () => withOptions(definition, fields));
 }
 
 function definitionOf(name: unknown): AnyDefinition | undefined {
@@ -114,7 +109,7 @@ function definitionOf(name: unknown): AnyDefinition | undefined {
 export function missingFields(path: string, rule: Fields, fields: Checks = RULE_FIELDS): string[] {
   const definition = definitionOf(rule['algorithm']);
   if (!definition) return []; // Its own problem is reported.
-  const checks = fieldsOf(definition, fields);
+  const checks = checksOf(definition.name, fields);
   return (definition.leases ? ['limit'] : ['limit', 'window'])
     .filter((field) => rule[field] === undefined)
     .map((field) => `${path}.${field}: missing; allowed: ${checks[field]!.allowed}`);
@@ -156,10 +151,4 @@ function ownersOf(option: string): string {
   return names.length === 0 ? `; ${last} has it` : `; ${names.join(', ')} and ${last} have it`;
 }
 
-export {
-  ALGORITHM_NAMES,
-  type AnyDefinition,
-  FOR_LARGE_LIMITS,
-  loadAlgorithms,
-  OPTION_NAMES,
-} from '../algorithms/known.js';
+export { ALGORITHM_NAMES, FOR_LARGE_LIMITS, loadAlgorithms, OPTION_NAMES } from '../algorithms/known.js';

@@ -1,7 +1,8 @@
 import { RateLimitConfigError } from '../../lib/contracts/rate-limit-config.error.js';
 import { compileRule } from '../../lib/rules/compile-rule.js';
 import type { CompiledRule } from '../../lib/rules/compiled-rule.js';
-import { algorithmOf, RULE_FIELDS, type AnyDefinition } from '../../lib/rules/rule-fields.js';
+import type { AnyDefinition } from '../../lib/algorithms/known.js';
+import { algorithmOf, RULE_FIELDS } from '../../lib/rules/rule-fields.js';
 import { ruleOf, type RuleText } from '../../lib/simulate/rule-text.js';
 
 /** Options that change nothing here: one process decides, and rules do not change. */

@@ -24,14 +24,12 @@ export class BeforeRouting {
   readonly rules = new Map<string, EarlyRule>();
   /** Whether the rules of the application are compiled, so that none can be added. */
   isStarted = false;
-  isUsed = false;
   /** The property of a raw request that holds its decision: a property costs less than an entry of a WeakMap. */
   private readonly decided = Symbol('decided before routing');
 
   add(name: string, exclude: readonly string[]): EarlyRule {
     const rule = { exclude: new Set(exclude), used: new WeakSet(), route: NOT_STARTED };
     this.rules.set(name, rule);
-    this.isUsed = true;
     return rule;
   }
 

@@ -83,7 +83,7 @@ export class Responder {
   /** Sets the headers of the response. */
   respond(exchange: Exchange, decision: Decision, styles = this.styles): void {
     const { response, context, request } = exchange;
-    const all = this.before.isUsed ? this.before.merged(request, decision) : decision;
+    const all = this.before.rules.size > 0 ? this.before.merged(request, decision) : decision;
     if (usage.isRead) recordUsage(context, decision);
     if (!response) {
       const { before } = this;

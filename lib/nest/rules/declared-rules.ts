@@ -9,14 +9,13 @@ import type { RateLimitModuleOptions } from '../rate-limit.options.js';
 import { type RouteRule, RULED, type TransportName } from './route-rule.js';
 import { BY_NAME, COMPLETE, MISUSED, skipProblem, skips, type TargetRules } from '../rate-limit.decorator.js';
 import {
-  fromLayer,
   type FieldName,
-  overlay,
   readLayer,
   ROUTE_FIELDS,
   namedAt,
   type NamedOn,
   type RuleFields,
+  withLayer,
   withoutLimit,
 } from './rule-layers.js';
 
@@ -243,6 +242,6 @@ export class DeclaredRules {
     for (const [field, value] of Object.entries(read))
       if (value === undefined) this.undefinedFields.add(pathOf(field));
     this.report(...fieldProblems(pathOf, read, ROUTE_FIELDS, algorithm).map(ofOverride));
-    return fromLayer(overlay(rule, read), rule, read, typeof path === 'string' ? () => path : path);
+    return withLayer(rule, read, typeof path === 'string' ? () => path : path);
   }
 }

@@ -8,7 +8,7 @@ import {
   rejectValue,
 } from '../../contracts/rate-limit-config.error.js';
 import { algorithmOf, fieldProblems, OPTION_NAMES, RULE_FIELDS } from '../../rules/rule-fields.js';
-import { fromLayer, overlay, readLayer, ROUTE_FIELDS, type RuleFields } from './rule-layers.js';
+import { readLayer, ROUTE_FIELDS, type RuleFields, withLayer } from './rule-layers.js';
 
 /** The fields besides the options of algorithms that can change while the application runs. */
 const LIVE_FIELDS = [
@@ -42,7 +42,7 @@ export function isLiveField(field: string): boolean {
  * @param path the name of the layer in messages
  * @throws RateLimitConfigError if the layer does not fit the rule
  */
-export function withLayer(rule: RuleFields, layer: unknown, path: string): RuleFields {
+export function withLiveLayer(rule: RuleFields, layer: unknown, path: string): RuleFields {
   if (!isFields(layer)) rejectValue(path, layer, A_LAYER);
   // Fields that belong to the code: who is counted, and where.
   const fixed = Object.keys(layer).filter(
@@ -64,7 +64,7 @@ export function withLayer(rule: RuleFields, layer: unknown, path: string): RuleF
   ]);
   const isTurned = isHeld(algorithm) !== isHeld(rule['algorithm']);
   rejectAny(isTurned ? [`${path}.algorithm: ${TURNED}`] : []);
-  return fromLayer(overlay(rule, read), rule, read, () => path);
+  return withLayer(rule, read, () => path);
 }
 
 const A_LAYER = 'an object with fields of a rule';

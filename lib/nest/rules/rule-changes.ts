@@ -6,7 +6,7 @@ import type { Resolved } from '../../rules/compiled-rule.js';
 import { RULE_FIELDS } from '../../rules/rule-fields.js';
 import { subjectFromSource, type Subject } from '../../rules/subject.js';
 import { dynamicFields } from './compile-fields.js';
-import { withLayer } from './live-layer.js';
+import { withLiveLayer } from './live-layer.js';
 import { programSubject } from './program-subject.js';
 import type { CountedBy } from './route-rule.js';
 import type { RuleFields } from './rule-layers.js';
@@ -68,7 +68,7 @@ export function textOfFields(fields: RuleFields | readonly unknown[]): string {
 export function changedFields(rule: RuleFields, { layer }: RuleChanges): RuleFields {
   if (!layer) return rule;
   const path = livePath(rule);
-  const fields = withLayer(rule, layer.fields, path);
+  const fields = withLiveLayer(rule, layer.fields, path);
   if (Object.keys(layer.fields).length > 0) return fields;
   rejectValue(path, layer.fields, 'an object with fields of a rule');
 }
@@ -118,7 +118,7 @@ function exceptionFields(rule: RuleFields, exception: unknown, path: string): Ru
 
 /** Returns a rule with a layer whose fields replace all functions. */
 function withValues(rule: RuleFields, layer: unknown, path: string): RuleFields {
-  const fields = withLayer(rule, layer, path);
+  const fields = withLiveLayer(rule, layer, path);
   const functions = dynamicFields(fields).map(
     (field) => `${path}.${field}: a function in the rule; write a value`,
   );

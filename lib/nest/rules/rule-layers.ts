@@ -1,6 +1,6 @@
 import { isFields } from '../../contracts/fields.js';
 import { callable, integer, oneOf, readFields, type OptionCheck } from '../../contracts/options.js';
-import { checksOf, algorithmOf, fieldsOf, RULE_FIELDS } from '../../rules/rule-fields.js';
+import { checksOf, RULE_FIELDS } from '../../rules/rule-fields.js';
 import { isAllowList } from '../../http/client-ip.js';
 import { BY } from './by.js';
 
@@ -32,16 +32,11 @@ export function originsOf(rule: RuleFields): Readonly<Record<string, string>> {
   return (rule as { readonly [ORIGINS]?: Readonly<Record<string, string>> })[ORIGINS] ?? {};
 }
 
-/** The result of a layer, with a note on which fields it has set. */
-export function fromLayer(
-  result: RuleFields,
-  rule: RuleFields,
-  layer: RuleFields,
-  originOf: FieldName,
-): RuleFields {
+/** Returns a rule with the fields of a later layer, and a note on which fields that has set. */
+export function withLayer(rule: RuleFields, layer: RuleFields, originOf: FieldName): RuleFields {
   const set = Object.keys(layer).filter((field) => field !== 'name' && layer[field] !== undefined);
   const origins = { ...originsOf(rule), ...Object.fromEntries(set.map((field) => [field, originOf(field)])) };
-  return { ...namedAt(result, namedOn(rule)), [ORIGINS]: origins };
+  return { ...namedAt(overlay(rule, layer), namedOn(rule)), [ORIGINS]: origins };
 }
 
 /** The fields that state a limit, besides the options of the algorithm. */
@@ -109,13 +104,13 @@ export function readLayer(layer: RuleFields, algorithm: unknown): RuleFields {
  * algorithm does not support are dropped: options of the old one, and calendar windows unless it is
  * `fixed-window`.
  */
-export function overlay(rule: RuleFields, nearer: RuleFields): RuleFields {
+function overlay(rule: RuleFields, nearer: RuleFields): RuleFields {
   const given = Object.fromEntries(Object.entries(nearer).filter(([, value]) => value !== undefined));
   const algorithm = given['algorithm'];
   const plans = plansOf(rule, given);
   if (algorithm === undefined || algorithm === rule['algorithm']) return { ...rule, ...given, ...plans };
   if (!RULE_FIELDS.algorithm.accepts(algorithm)) return { ...rule, ...given };
-  const checks = fieldsOf(algorithmOf(algorithm), ROUTE_FIELDS);
+  const checks = checksOf(algorithm, ROUTE_FIELDS);
   const kept = Object.entries(rule).filter(
     ([field, value]) => Object.hasOwn(ROUTE_FIELDS, field) && checks[field]?.accepts(value),
   );

@@ -71,7 +71,7 @@ export class RouteRules implements OnApplicationShutdown {
 
   /** Compiles the rules of the module's options. */
   async compileOptions(): Promise<void> {
-    if (this.before.isUsed) this.early = await import('../checks/before-routing-checks.js');
+    if (this.before.rules.size > 0) this.early = await import('../checks/before-routing-checks.js');
     for (const rule of this.declared.optionRules()) {
       const limit = this.limitOf(rule, 'the module', undefined);
       const early = this.before.rules.get(rule['name'] as string);
