@@ -22,7 +22,7 @@ function cost({ rule }: RuleDecision, decision: Decision, { costOf }: HeaderCont
   return `;c=${decision.allowed ? costOf(decision, rule) : 0}`;
 }
 
-const WITH_COSTS = formatOf({ left: 'a', time: 'w', more: cost });
+const WITH_COSTS = formatOf('a', 'w', cost);
 
 /** The dimensions of partitions that a client knows, by what a rule counts by. */
 const DIMENSIONS: Readonly<Record<string, string>> = { user: 'user_id', 'api-key': 'client_id' };

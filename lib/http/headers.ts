@@ -15,7 +15,7 @@ export interface HeaderContext {
 
 const X_FIELDS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
 const NAMED = ['RateLimit-Policy', 'RateLimit'];
-const PUBLISHED = formatOf({ left: 'r', time: 't' });
+const PUBLISHED = formatOf('r', 't');
 
 /** The header fields of each style. A new draft is one row. */
 const STYLES = {
@@ -88,15 +88,18 @@ export function counted(decision: Decision): readonly RuleDecision[] {
   return strictestFirst(decision).filter(hasFigures);
 }
 
-/** The parameters of `RateLimit`: the names of the permits left and of the time, and further ones. */
-interface Parameters {
-  readonly left: string;
-  readonly time: string;
-  readonly more?: (rule: RuleDecision, decision: Decision, context: HeaderContext) => string;
-}
-
-/** Returns a format of the drafts from 8, in which each member has the name of its rule. */
-export function formatOf({ left: name, time, more }: Parameters): Format {
+/**
+ * Returns a format of the drafts from 8, in which each member has the name of its rule.
+ *
+ * @param name the parameter of `RateLimit` with the permits left
+ * @param time its parameter with the time
+ * @param more returns further parameters
+ */
+export function formatOf(
+  name: string,
+  time: string,
+  more?: (rule: RuleDecision, decision: Decision, context: HeaderContext) => string,
+): Format {
   return (decision, headers, context) => {
     const rules = counted(decision);
     const timeOf = decision.allowed ? effectiveWindow : timeWhenDenied;
