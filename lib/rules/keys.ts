@@ -34,14 +34,8 @@ export function keyOf(head: string, subject: Subject, tail: string): string {
  *
  * @param owner the route that the counter belongs to; absent if routes share it
  * @param instance the process that the counter belongs to; absent if processes share it
- * @param counter name of the counters that a live change has started; absent if there are none
  */
-export function keyTail(rule: CompiledRule, owner?: string, instance?: string, counter?: string): string {
-  const state = counter === undefined ? rule.stateName : `${rule.stateName}~${counter}`;
-  return tailOf(rule, owner, state, instance);
-}
-
-function tailOf(rule: CompiledRule, owner: string | undefined, end: string, instance?: string): string {
+export function keyTail(rule: CompiledRule, owner?: string, instance?: string, end = rule.stateName): string {
   const { trialOf } = rule;
   const name = trialOf === undefined ? escape(rule.name) : `${escape(trialOf)}?`;
   const route = owner === undefined ? name : `${name}@${escape(owner)}`;
@@ -139,8 +133,9 @@ export class Keys {
   private builderOf(rule: CompiledRule, route?: string, counter?: string): (subject: Subject) => RuleHit {
     const { algorithm, cost, shadow, block: duration, thresholds } = rule;
     const instance = rule.perInstance ? this.instance : undefined;
-    const tail = keyTail(rule, route, instance, counter);
-    const ofBlock = tailOf(rule, route, 'block', instance); // The same with another window or algorithm.
+    const state = counter === undefined ? rule.stateName : `${rule.stateName}~${counter}`;
+    const tail = keyTail(rule, route, instance, state);
+    const ofBlock = keyTail(rule, route, instance, 'block'); // The same with another window or algorithm.
     return (subject) => {
       // Nothing but copies from here on: a key that is not a copy keeps the string that the subject is a part of.
       const copied = typeof subject === 'string' ? subject : subject.map(copyOfText);
