@@ -1,5 +1,4 @@
 import { isFields } from '../../contracts/fields.js';
-import type { OptionCheck } from '../../contracts/options.js';
 import {
   didYouMean,
   problem,
@@ -10,26 +9,15 @@ import {
 import { algorithmOf, fieldProblems, OPTION_NAMES, RULE_FIELDS } from '../../rules/rule-fields.js';
 import { readLayer, ROUTE_FIELDS, type RuleFields, withLayer } from './rule-layers.js';
 
-/** The fields besides the options of algorithms that can change while the application runs. */
-const LIVE_FIELDS = [
-  'limit',
-  'window',
-  'cost',
-  'block',
-  'algorithm',
-  'mode',
-  'maxWait',
-  'trial',
-  'onStoreError',
-  'plans',
-] as const;
+const { limit, window, cost, block, algorithm, mode, maxWait, trial, onStoreError } = RULE_FIELDS;
+const plans = ROUTE_FIELDS['plans']!;
 
-const LIVE: readonly string[] = [...LIVE_FIELDS, ...OPTION_NAMES];
+/** The checks of the fields that can change while the application runs, besides the options of algorithms: no functions. */
+const LIVE_CHECKS = { limit, window, cost, block, algorithm, mode, maxWait, trial, onStoreError, plans };
 
-/** The checks of a live layer: data, which cannot hold functions. */
-const { limit, window, cost } = RULE_FIELDS;
-const CHECKS: Readonly<Record<string, OptionCheck>> = { ...ROUTE_FIELDS, limit, window, cost };
-const LIVE_CHECKS = Object.fromEntries(LIVE_FIELDS.map((field) => [field, CHECKS[field]!]));
+const LIVE_FIELDS = Object.keys(LIVE_CHECKS);
+
+const LIVE = [...LIVE_FIELDS, ...OPTION_NAMES];
 
 /** Whether a live change can set a field. */
 export function isLiveField(field: string): boolean {
