@@ -1,4 +1,4 @@
-import { Inject, Optional } from '@nestjs/common';
+import { Inject, Injectable, Optional } from '@nestjs/common';
 import { ofProcess } from '../contracts/entry-of.js';
 import { followGuard } from './applied-call.js';
 
@@ -23,14 +23,32 @@ export interface MethodLimiter {
   passed(method: LimitedMethod): void;
 }
 
-/** The injection token of an application's `MethodLimiter`. An instance whose calls are limited is given it by this key. */
+/** What Nest injects into instances. It depends on nothing, so that an instance can be part of the module's options. */
+@Injectable()
+export class InjectedLimiter {
+  /** Absent until the module has its options. Calls before are not limited. */
+  limiter: MethodLimiter | undefined;
+  private readonly early = new Set<LimitedMethod>();
+
+  passed(method: LimitedMethod): void {
+    if (this.limiter) this.limiter.passed(method);
+    else this.early.add(method);
+  }
+
+  start(limiter: MethodLimiter): void {
+    this.limiter = limiter;
+    for (const method of this.early) limiter.passed(method);
+  }
+}
+
+/** The injection token of an application's `InjectedLimiter`. An instance whose calls are limited is given it by this key. */
 export const METHOD_LIMITER = Symbol.for('nestjs-redis-rate-limit:method-limiter');
 
 const LIMITED = Symbol.for('nestjs-redis-rate-limit:limited');
 
 const { ofInstances, running, passed } = ofProcess('method-limiters', () => ({
   /** Of the instances into which Nest has injected one. */
-  ofInstances: new WeakMap<object, MethodLimiter>(),
+  ofInstances: new WeakMap<object, InjectedLimiter>(),
   /** Of the applications that have started and not ended. */
   running: new Set<MethodLimiter>(),
   /** The methods of instances that were called before they had a limiter. */
@@ -38,7 +56,7 @@ const { ofInstances, running, passed } = ofProcess('method-limiters', () => ({
 }));
 
 /** Assigns an instance to the limiter of its application. */
-export function assignLimiter(instance: object, limiter: MethodLimiter): void {
+export function assignLimiter(instance: object, limiter: InjectedLimiter): void {
   ofInstances.set(instance, limiter);
   const early = passed.get(instance);
   if (early) limiter.passed(early);
@@ -57,7 +75,8 @@ export function startLimiter(limiter: MethodLimiter): () => void {
 
 function limiterOf(instance: object | undefined, method: LimitedMethod): MethodLimiter | undefined {
   const own = instance && ofInstances.get(instance);
-  if (own) return own;
+  if (own && !own.limiter) own.passed(method);
+  if (own) return own.limiter;
   const [first] = running;
   if (running.size === 1) return first;
   if (instance && !first) passed.set(instance, method);
@@ -109,7 +128,7 @@ export function limitedMethod(prototype: object, name: string): LimitedMethod | 
 function takeLimiter(target: object): void {
   Object.defineProperty(target, METHOD_LIMITER, {
     configurable: true,
-    set(this: object, limiter: MethodLimiter) {
+    set(this: object, limiter: InjectedLimiter) {
       assignLimiter(this, limiter);
     },
   });

@@ -46,8 +46,8 @@ import {
 import { observeResults, declaredClasses, hasOtherHandlers } from './startup/handlers.js';
 import type { HandlerEnhancers } from '../transports/handler-enhancers.js';
 import { ROUTING_LIMITER, RoutingLimiter } from './limit-before-routing.js';
-import { METHOD_LIMITER } from './limited-method.js';
-import { InjectedLimiter, ProviderMethods } from './startup/provider-methods.js';
+import { InjectedLimiter, METHOD_LIMITER } from './limited-method.js';
+import { ProviderMethods } from './startup/provider-methods.js';
 import { Walk } from './startup/walk.js';
 
 async function createLiveRules(

@@ -6,6 +6,7 @@ import { Responder } from '../request/responder.js';
 import { Routes, type Handler, type HandlerMethod } from '../request/routes.js';
 import {
   assignLimiter,
+  InjectedLimiter,
   limitedMethod,
   METHOD_LIMITER,
   ownerOf,
@@ -32,30 +33,6 @@ const GATEWAY_HOOKS = ['afterInit', 'handleDisconnect'];
 
 /** What is limited when a method is called; absent if a guard limits it. */
 type Entry = ReturnType<typeof limitsOf>;
-
-/** What Nest injects into instances. It depends on nothing, so that an instance can be part of the module's options. */
-@Injectable()
-export class InjectedLimiter implements MethodLimiter {
-  /** Absent until the module has its options. Calls before are not limited. */
-  private limiter: MethodLimiter | undefined;
-  private readonly early = new Set<LimitedMethod>();
-
-  call(method: LimitedMethod, instance: object, args: unknown[]): unknown {
-    if (this.limiter) return this.limiter.call(method, instance, args);
-    this.early.add(method);
-    return method.method.apply(instance, args);
-  }
-
-  passed(method: LimitedMethod): void {
-    if (this.limiter) this.limiter.passed(method);
-    else this.early.add(method);
-  }
-
-  start(limiter: MethodLimiter): void {
-    this.limiter = limiter;
-    for (const method of this.early) limiter.passed(method);
-  }
-}
 
 /** Limits the calls of decorated methods of providers, which no guard reaches. */
 @Injectable()
