@@ -8,6 +8,15 @@ export function isFields(value: unknown): value is Readonly<Record<string, unkno
   return kind === '[object Object]' || kind === '[object Module]';
 }
 
+/** Returns an object with some of the fields of another one, by default those that are set. */
+export function pickFields(fields: object, isPicked = isSet): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter((entry) => isPicked(...entry)));
+}
+
+function isSet(_field: string, value: unknown): boolean {
+  return value !== undefined;
+}
+
 /** Returns the object that a text holds as JSON; `undefined` if it holds none. */
 export function fieldsIn(text: string): Readonly<Record<string, unknown>> | undefined {
   const value = jsonIn(text);

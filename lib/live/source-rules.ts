@@ -1,4 +1,4 @@
-import { isFields } from '../contracts/fields.js';
+import { isFields, pickFields } from '../contracts/fields.js';
 import { FROM_ONE, readOptions } from '../contracts/options.js';
 import {
   ifValid,
@@ -13,7 +13,6 @@ import {
   MOST_RECORDS,
   type RuleChange,
   type RuleChangeRecord,
-  type RuleLoss,
   type RuleSource,
   type SourcedRule,
 } from '../contracts/rule-source.js';
@@ -47,7 +46,7 @@ const WITHIN_MS = { read: 1000, change: 5000 };
 /** The live rules of a module with a source. */
 export class SourceRules extends LiveRules {
   private readonly state: LiveState;
-  private readonly follower: LiveFollower;
+  readonly follower: LiveFollower;
 
   constructor(
     table: RuleTable,
@@ -57,14 +56,6 @@ export class SourceRules extends LiveRules {
     super(table);
     this.state = new LiveState(table, warnings);
     this.follower = new LiveFollower(source, this.state, warnings);
-  }
-
-  override start(): Promise<void> {
-    return this.follower.start();
-  }
-
-  override close(): Promise<void> {
-    return this.follower.close();
   }
 
   async set(rule: string, fields: LiveRuleFields, options: SetOptions): Promise<number> {
@@ -111,14 +102,6 @@ export class SourceRules extends LiveRules {
     const wanted = Math.min(most, MOST_RECORDS);
     const records = await bySource('read', () => source.history!(wanted));
     return records.slice(0, wanted);
-  }
-
-  override get version(): string | number | undefined {
-    return this.follower.version;
-  }
-
-  get loss(): RuleLoss | undefined {
-    return this.follower.loss;
   }
 
   async restore(options: Omit<UnsetOptions, 'version'>): Promise<number> {
@@ -211,6 +194,5 @@ function stated<Change extends LiveRuleFields | 'allow' | 'deny'>(rule: string, 
     const fix = 'an object with fields of a rule; to remove a live change, use unset() or unsetException()';
     rejectValue(`live rule "${rule}"`, change, fix);
   }
-  if (!isFields(change)) return change;
-  return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)) as Change;
+  return isFields(change) ? (pickFields(change) as Change) : change;
 }

@@ -5,6 +5,7 @@ import { originsOf } from './rules/rule-layers.js';
 import type { RuleTable, TableRule } from './rules/rule-table.js';
 import type { SubjectValue } from '../rules/subject.js';
 import type { LiveRuleFields, SetOptions, UnsetOptions } from '../live/change-options.js';
+import type { LiveFollower } from '../live/live-follower.js';
 
 /** A field of a rule with its value, and the layer that it comes from. */
 export interface EffectiveField {
@@ -101,13 +102,13 @@ export abstract class LiveRules {
    */
   abstract history(most?: number): Promise<readonly RuleChangeRecord[]>;
 
-  /** @internal The version of the rules in force in this process; `undefined` before they were read. */
-  get version(): string | number | undefined {
-    return undefined;
-  }
+  /** @internal What puts the rules of the source in force, and follows their changes; absent without a source. */
+  abstract readonly follower: LiveFollower | undefined;
 
   /** What the source has lost, such as after FLUSHALL; `undefined` if it holds the rules in force. */
-  abstract get loss(): RuleLoss | undefined;
+  get loss(): RuleLoss | undefined {
+    return this.follower?.loss;
+  }
 
   /**
    * Ends a loss: stores the rules in force again, with their ends, and returns the version after that.
@@ -124,20 +125,6 @@ export abstract class LiveRules {
    * @throws RateLimitConflictError if nothing is lost
    */
   abstract accept(options: Omit<UnsetOptions, 'version'>): Promise<number>;
-
-  /**
-   * Puts the rules of the source in force, and follows their changes. Takes at most a second.
-   *
-   * @internal
-   */
-  async start(): Promise<void> {
-    // without a source
-  }
-
-  /** @internal */
-  async close(): Promise<void> {
-    // without a source
-  }
 }
 
 /** Returns a rule of the table as programs list it. */
@@ -165,7 +152,7 @@ function shown({ until, expiresInMs: _loaded, ...entry }: HeldRule): SourcedRule
 /** The live rules of a module without a source. */
 export class NoLiveRules extends LiveRules {
   readonly source = undefined;
-  readonly loss = undefined;
+  readonly follower = undefined;
   readonly set = withoutSource;
   readonly unset = withoutSource;
   readonly setException = withoutSource;

@@ -184,7 +184,7 @@ export class RateLimitModule
       const { warnOfFallbacks } = await import('./rules/rule-fallbacks.js');
       warnOfFallbacks(this.table.known, this.warnings);
     }
-    await Promise.all([this.limiter.ready!(), this.live.start()]);
+    await Promise.all([this.limiter.ready!(), this.live.follower?.start()]);
   }
 
   /**
@@ -202,7 +202,7 @@ export class RateLimitModule
    * @internal
    */
   async onApplicationShutdown(): Promise<void> {
-    await this.live.close();
+    await this.live.follower?.close();
     await this.limiter.close?.();
     await Promise.all([this.store.close(), this.holder.close()]);
   }

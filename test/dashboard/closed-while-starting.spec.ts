@@ -17,9 +17,9 @@ it('an application that is closed while it starts opens no connection, which wou
     RateLimitDashboardModule.forRoot(),
   ];
   const module = await Test.createTestingModule({ imports }).setLogger(new LogLines()).compile();
-  const live = module.get(LiveRules);
-  const started = live.start();
-  await live.close();
+  const { follower } = module.get(LiveRules);
+  const started = follower!.start();
+  await follower!.close();
   await started;
   const reports = module.get(ProcessReports);
   const initialized = reports.onModuleInit();

@@ -76,7 +76,7 @@ it('null of a database is what is absent', async () => {
   Object.assign(empty, { load: source.load });
   next();
   announce();
-  await until(() => app.rules.version === 2, 'the change');
+  await until(() => app.rules.follower?.version === 2, 'the change');
   expect((await app.limits.consume('login', '10.0.0.1')).allowed).toBe(false);
   expect(await app.codes()).toEqual([]);
 });
@@ -188,7 +188,7 @@ it('a change whose end is moved applies until the new end, and is not taken over
   entry.expiresInMs = 3_600_000;
   next();
   announce();
-  await until(() => app.rules.version === 2, 'the new version');
+  await until(() => app.rules.follower?.version === 2, 'the new version');
   const changed = jest.spyOn(app.app.get(RuleTable), 'change');
   await new Promise((resolve) => setTimeout(resolve, 500));
   expect(changed).not.toHaveBeenCalled();

@@ -167,7 +167,7 @@ export class ProcessReports implements OnModuleInit, OnApplicationShutdown {
       since: this.since,
       servers: this.serverStates(),
       package: version,
-      liveRules: String(this.limits.rules.version ?? ''),
+      liveRules: String(this.limits.rules.follower?.version ?? ''),
       problems: this.health.problems.map(withMaskedSubjects),
       hasEnded,
       keptMs: hasEnded ? ENDED_MS : KEPT_MS,
