@@ -54,22 +54,17 @@ export function fallbackSubject(request: HttpRequest, ipv6Prefix: number): Subje
 function finderOf(by: By, ipv6Prefix: number, report: (value: unknown) => void): Finder {
   if (typeof by === 'function') return resolved(by, report);
   if (by === 'ip') return ipSubject(ipv6Prefix);
-  if (by === 'user') return bounded(userSubject);
+  if (by === 'user') return userPart;
   if (by === 'everyone') return () => EVERYONE;
   const header = addressHeaderOf(by);
-  return header === undefined ? hashed(headerSubject(headerOf(by)!)) : headerIpSubject(header, ipv6Prefix);
+  if (header !== undefined) return headerIpSubject(header, ipv6Prefix);
+  const find = headerSubject(headerOf(by)!);
+  return (request) => partOfDigest(find(request)); // Events have it as an object that operations accept.
 }
 
-/** Returns a finder of the digest of a value: events have it as an object that operations accept. */
-function hashed(find: (request: HttpRequest) => string | undefined): Finder {
-  return (request) => partOfDigest(find(request));
-}
-
-function bounded(find: (request: HttpRequest) => string | undefined): Finder {
-  return (request) => {
-    const part = find(request);
-    return part === undefined ? part : boundedPart(part);
-  };
+function userPart(request: HttpRequest): string | undefined {
+  const id = userSubject(request);
+  return id === undefined ? id : boundedPart(id);
 }
 
 /** Converts the result of a function of the application to a part of a subject. */
