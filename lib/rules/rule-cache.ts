@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isFields } from '../contracts/fields.js';
+import { isFields, pickFields } from '../contracts/fields.js';
 import { shown } from '../contracts/shown.js';
 import { compileRule } from './compile-rule.js';
 import type { Cost, RuleHit, CompiledRule } from './compiled-rule.js';
@@ -62,7 +62,7 @@ export class RuleCache {
       const key = `${part!} ${perInstance}`;
       const first = this.unnamed.get(key);
       if (!first && this.unnamed.size < MOST_UNNAMED) this.unnamed.set(key, rule);
-      if (!first || isDeepStrictEqual(setFields(first), setFields(rule))) continue;
+      if (!first || isDeepStrictEqual(pickFields(first), pickFields(rule))) continue;
       this.hasWarned = true;
       process.emitWarning(
         `Rate limit rules without a name: got ${shown(rule)} and ${shown(first)}: both count as "${DEFAULT_RULE_NAME}", ` +
@@ -72,11 +72,6 @@ export class RuleCache {
       return;
     }
   }
-}
-
-/** The fields that a rule sets. */
-function setFields(rule: AnyRule): object {
-  return Object.fromEntries(Object.entries(rule).filter(([, value]) => value !== undefined));
 }
 
 function isList(rules: AnyRule | readonly AnyRule[]): rules is readonly AnyRule[] {

@@ -11,7 +11,7 @@ import {
   readFields,
 } from '../contracts/options.js';
 import { entryOf } from '../contracts/entry-of.js';
-import { isFields } from '../contracts/fields.js';
+import { isFields, pickFields } from '../contracts/fields.js';
 import { durationFix, parseDuration } from '../contracts/duration.js';
 import { quoted } from '../contracts/rate-limit-config.error.js';
 import { foreignFix } from './foreign-fields.js';
@@ -77,8 +77,7 @@ const allChecks = new WeakMap<Checks, Map<AnyDefinition, Checks>>();
 function withOptions(definition: AnyDefinition, fields: Checks): Checks {
   const all = { ...fields, ...definition.options } as Record<string, OptionCheck>;
   if (definition.leases) {
-    const own = Object.entries(all).filter(([field]) => !NOT_OF_LEASES.includes(field as NotOfLeases));
-    return Object.fromEntries(own);
+    return pickFields(all, (field) => !NOT_OF_LEASES.includes(field as NotOfLeases)) as Checks;
   }
   const { window, ...others } = all;
   return { ...others, window: definition.calendar ? orOfTheCalendar(window!) : window! };

@@ -7,10 +7,10 @@ import {
 } from '../../contracts/rate-limit-config.error.js';
 import type { CompiledRule } from '../../rules/compiled-rule.js';
 import { algorithmOf } from '../../rules/rule-fields.js';
-import { compileFields, dynamicFields } from './compile-fields.js';
+import { compileFields } from './effective-rule.js';
 import { readerOf } from './program-subject.js';
 import type { By } from './route-rule.js';
-import type { RuleFields } from './rule-layers.js';
+import { dynamicFields, type RuleFields } from './rule-layers.js';
 
 /** Limits and windows that take the place of functions in the check at start: the rule must be valid with one of them. */
 const SAMPLES = [1, 1e3, 1e6, 1e9].flatMap((limit) =>

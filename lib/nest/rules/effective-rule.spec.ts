@@ -6,7 +6,8 @@ import type { SourcedRule } from '../../contracts/rule-source.js';
 import { loaded } from './named-parts.js';
 import { exceptionsBySubject, type HeldRule } from './rule-changes.js';
 import type { RuleFields } from './rule-layers.js';
-import { TableRule, type RuleKeys } from './rule-table.js';
+import type { RuleKeys } from './effective-rule.js';
+import { TableRule } from './rule-table.js';
 import * as variation from './varied-rule.js';
 
 loaded.variation = variation;

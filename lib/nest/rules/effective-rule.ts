@@ -1,12 +1,22 @@
-import { isFields } from '../../contracts/fields.js';
+import { isFields, pickFields } from '../../contracts/fields.js';
 import type { Duration } from '../../contracts/duration.js';
+import { compileRule } from '../../rules/compile-rule.js';
 import type { CompiledRule, Resolved } from '../../rules/compiled-rule.js';
 import type { CacheLimit, KeyedRule } from '../../rules/keyed-rule.js';
+import type { AnyRule } from '../../rules/rule.js';
+import { RULE_FIELDS } from '../../rules/rule-fields.js';
 import type { Subject } from '../../rules/subject.js';
-import { compileFields, dynamicFields } from './compile-fields.js';
 import type { RouteRuleFields, CountedBy } from './route-rule.js';
-import type { RuleFields } from './rule-layers.js';
+import { dynamicFields, ROUTE_FIELDS, type RuleFields } from './rule-layers.js';
 import type { ExceptionsBySubject, HeldRule, RuleChanges } from './rule-changes.js';
+
+/** Gives the rules of the table their keys. */
+export interface RuleKeys {
+  /** Limits what all rules cache together. */
+  readonly cacheLimit: CacheLimit;
+  /** @param fields the fields that are compiled, with all their layers */
+  keyed(rule: CompiledRule, place: RulePlace, fields: RuleFields, counter: string | undefined): KeyedRule;
+}
 
 /** Where a rule applies, and how it gets its keys. */
 export interface RulePlace {
@@ -14,16 +24,33 @@ export interface RulePlace {
   readonly path: string;
   /** The option `by` of the rule; `undefined` if programs may pass any subject. */
   readonly by: CountedBy | undefined;
-  /** Limits what all rules cache together. */
-  readonly cacheLimit: CacheLimit;
-  /** Returns a rule with its keys. */
-  readonly keyed: (rule: CompiledRule, fields: RuleFields, counter: string | undefined) => KeyedRule;
+  /** The handler in messages, such as `OrdersController.list`; absent for a rule of the module. */
+  readonly owner?: string | undefined;
+  /** The route that the counter belongs to, in keys; absent if routes share it. */
+  readonly route?: string | undefined;
+  readonly keys: RuleKeys;
 }
 
 /** The plan of a request, or the values of functions. */
 export interface RequestLayer {
   readonly plan?: string | undefined;
   readonly values?: Resolved;
+}
+
+/**
+ * Compiles the fields of a rule that has no functions.
+ *
+ * @param weightNameOf returns the name of a weight in `share` as subjects are counted
+ * @throws RateLimitConfigError if the rule is invalid
+ */
+export function compileFields(
+  fields: RuleFields,
+  path: string,
+  weightNameOf?: (name: string) => string,
+): CompiledRule {
+  const isOwn = (field: string): boolean =>
+    Object.hasOwn(RULE_FIELDS, field) || !Object.hasOwn(ROUTE_FIELDS, field);
+  return compileRule(pickFields(fields, isOwn) as unknown as AnyRule, path, weightNameOf);
 }
 
 /** A rule after its layers: module, decorators, overrides and live change. It is the same for every request. */
@@ -99,6 +126,7 @@ export class EffectiveRule {
     const limiting = setsLimit ? [exception] : changes; // The end of the rule's change leaves the exception's limit.
     const until = limiting.find((change) => change && change.until < Infinity)?.until;
     const counter = changes.find((change) => change?.counter !== undefined)?.counter;
-    return this.place.keyed(until === undefined ? rule : { ...rule, until }, fields, counter);
+    const ending = until === undefined ? rule : { ...rule, until };
+    return this.place.keys.keyed(ending, this.place, fields, counter);
   }
 }

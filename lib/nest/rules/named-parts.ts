@@ -2,8 +2,7 @@ import { ALGORITHM_NAMES, loadAlgorithms } from '../../rules/rule-fields.js';
 import { isFields } from '../../contracts/fields.js';
 import { ofProcess } from '../../contracts/entry-of.js';
 import type { RateLimitModuleOptions } from '../rate-limit.options.js';
-import { dynamicFields } from './compile-fields.js';
-import type { RuleFields } from './rule-layers.js';
+import { dynamicFields, type RuleFields } from './rule-layers.js';
 import type * as variation from './varied-rule.js';
 
 /** What rules need: algorithms, by their names, and what compiles rules that vary. */

@@ -5,11 +5,10 @@ import { entryOf } from '../../contracts/entry-of.js';
 import type { Resolved } from '../../rules/compiled-rule.js';
 import { RULE_FIELDS } from '../../rules/rule-fields.js';
 import { subjectFromSource, type Subject } from '../../rules/subject.js';
-import { dynamicFields } from './compile-fields.js';
 import { withLiveLayer } from './live-layer.js';
 import { programSubject } from './program-subject.js';
 import type { CountedBy } from './route-rule.js';
-import type { RuleFields } from './rule-layers.js';
+import { dynamicFields, type RuleFields } from './rule-layers.js';
 
 /** A live change, with its end in milliseconds of this process's monotonic clock. */
 export interface HeldRule extends SourcedRule {

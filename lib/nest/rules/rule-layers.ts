@@ -1,4 +1,4 @@
-import { isFields } from '../../contracts/fields.js';
+import { isFields, pickFields } from '../../contracts/fields.js';
 import { callable, integer, oneOf, readFields, type OptionCheck } from '../../contracts/options.js';
 import { checksOf, RULE_FIELDS } from '../../rules/rule-fields.js';
 import { isAllowList } from '../../http/client-ip.js';
@@ -45,11 +45,7 @@ const OF_LIMIT = ['limit', 'window', 'algorithm', 'block', 'maxWait', 'trial', '
 /** A rule without its limit: the fields that a rule with a complete limit inherits. */
 export function withoutLimit(rule: RuleFields): RuleFields {
   const inherited = (fields: RuleFields): RuleFields =>
-    Object.fromEntries(
-      Object.entries(fields).filter(
-        ([field]) => Object.hasOwn(ROUTE_FIELDS, field) && !OF_LIMIT.includes(field),
-      ),
-    );
+    pickFields(fields, (field) => Object.hasOwn(ROUTE_FIELDS, field) && !OF_LIMIT.includes(field));
   return { ...inherited(rule), [ORIGINS]: inherited(originsOf(rule)) };
 }
 
@@ -67,6 +63,14 @@ const orFunction = (
   allowed: `${allowed}, or a function of ${of}`,
   accepts: (value) => typeof value === 'function' || accepts(value),
 });
+
+/** The fields that may be functions of the request. */
+const DYNAMIC = ['limit', 'window', 'cost'] as const;
+
+/** Returns the fields that are functions of the request. */
+export function dynamicFields(fields: RuleFields): (typeof DYNAMIC)[number][] {
+  return DYNAMIC.filter((field) => typeof fields[field] === 'function');
+}
 
 /** The checks of the fields of a rule on a route, besides the options of its algorithm. */
 export const ROUTE_FIELDS: Readonly<Record<string, OptionCheck>> = {
@@ -105,16 +109,15 @@ export function readLayer(layer: RuleFields, algorithm: unknown): RuleFields {
  * `fixed-window`.
  */
 function overlay(rule: RuleFields, nearer: RuleFields): RuleFields {
-  const given = Object.fromEntries(Object.entries(nearer).filter(([, value]) => value !== undefined));
+  const given = pickFields(nearer);
   const algorithm = given['algorithm'];
   const plans = plansOf(rule, given);
   if (algorithm === undefined || algorithm === rule['algorithm']) return { ...rule, ...given, ...plans };
   if (!RULE_FIELDS.algorithm.accepts(algorithm)) return { ...rule, ...given };
   const checks = checksOf(algorithm, ROUTE_FIELDS);
-  const kept = Object.entries(rule).filter(
-    ([field, value]) => Object.hasOwn(ROUTE_FIELDS, field) && checks[field]?.accepts(value),
-  );
-  return { ...Object.fromEntries(kept), ...given, ...plans };
+  const isKept = (field: string, value: unknown): boolean =>
+    Object.hasOwn(ROUTE_FIELDS, field) && checks[field]?.accepts(value) === true;
+  return { ...pickFields(rule, isKept), ...given, ...plans };
 }
 
 /** The plans of a rule with a later layer, whose own fields apply to every plan that the layer does not name. */
@@ -122,8 +125,7 @@ function plansOf(rule: RuleFields, given: RuleFields): { readonly plans?: RuleFi
   const { plans: known } = rule;
   const { plans: named = {} } = given;
   if (!isFields(known) || !isFields(named)) return {};
-  const rest = (fields: unknown): RuleFields =>
-    Object.fromEntries(Object.entries(fields as RuleFields).filter(([field]) => !(field in given)));
+  const rest = (fields: unknown): RuleFields => pickFields(fields as object, (field) => !(field in given));
   const names = new Set([...Object.keys(known), ...Object.keys(named)]);
   const merged = Array.from(names, (name) => [
     name,

@@ -1,13 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { problemsOf, unknownName } from '../../contracts/rate-limit-config.error.js';
 import { entryOf } from '../../contracts/entry-of.js';
-import type { CompiledRule, Cost, RuleHit } from '../../rules/compiled-rule.js';
-import { CacheLimit, type KeyedRule } from '../../rules/keyed-rule.js';
+import type { Cost, RuleHit } from '../../rules/compiled-rule.js';
 import { DEFAULT_ALGORITHM } from '../../rules/rule.js';
 import { missingFields } from '../../rules/rule-fields.js';
 import type { Subject } from '../../rules/subject.js';
 import { countBySameSubject } from './by.js';
-import { EffectiveRule, type RulePlace } from './effective-rule.js';
+import { EffectiveRule, type RuleKeys, type RulePlace } from './effective-rule.js';
 import type { RouteRuleFields, CountedBy } from './route-rule.js';
 import { DeclaredRules } from './declared-rules.js';
 import { loaded, varies } from './named-parts.js';
@@ -20,15 +19,8 @@ const MOST_REPLACED = 5;
 
 type DeclaredFields = RuleFields & RouteRuleFields & { readonly name: string };
 
-/** Gives the rules of the table their keys. */
-export interface RuleKeys {
-  readonly cacheLimit: CacheLimit;
-  /** @param fields the fields that are compiled, with all their layers */
-  keyed(rule: CompiledRule, place: TableRule, fields: RuleFields, counter: string | undefined): KeyedRule;
-}
-
 /** A rule of the module or of a route: as the code declares it, and as live changes have it now. */
-export class TableRule {
+export class TableRule implements RulePlace {
   readonly name: string;
   /** The name of the rule in messages. */
   readonly path: string;
@@ -41,7 +33,6 @@ export class TableRule {
   changes: RuleChanges | undefined;
   /** The rule with changes that others have replaced. */
   replaced: readonly EffectiveRule[] = [];
-  private readonly place: RulePlace;
 
   /**
    * @param owner the handler in messages, such as `OrdersController.list`; absent for a rule of the module
@@ -50,7 +41,7 @@ export class TableRule {
    */
   constructor(
     fields: RuleFields,
-    keys: RuleKeys,
+    readonly keys: RuleKeys,
     readonly owner?: string,
     readonly route?: string,
   ) {
@@ -58,10 +49,8 @@ export class TableRule {
     this.name = declared.name;
     this.path = `rule "${this.name}"${owner === undefined ? '' : ` of ${owner}`}`;
     this.by = declared.by ?? (owner === undefined ? undefined : 'ip');
-    const keyed: RulePlace['keyed'] = (rule, of, counter) => keys.keyed(rule, this, of, counter);
-    this.place = { path: this.path, by: this.by, cacheLimit: keys.cacheLimit, keyed };
     const Rule = varies(declared) ? loaded.variation!.VariedRule : EffectiveRule;
-    this.current = this.declared = new Rule(declared, this.place);
+    this.current = this.declared = new Rule(declared, this);
   }
 
   /**
@@ -72,7 +61,7 @@ export class TableRule {
   changedBy(changes: RuleChanges): VariedRule {
     const { VariedRule, changedFields } = loaded.variation!;
     const fields = changedFields(this.declared.fields, changes);
-    return new VariedRule(fields as DeclaredFields, this.place, changes);
+    return new VariedRule(fields as DeclaredFields, this, changes);
   }
 
   /** Puts live changes in force instead of the last ones. */

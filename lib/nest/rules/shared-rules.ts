@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { parseDuration } from '../../contracts/duration.js';
+import { pickFields } from '../../contracts/fields.js';
 import { entryOf } from '../../contracts/entry-of.js';
 import { shown } from '../../contracts/shown.js';
 import { DEFAULT_ALGORITHM } from '../../rules/rule.js';
@@ -63,7 +64,7 @@ function isSame(field: string, one: RuleFields, other: RuleFields): boolean {
 /** Plans without the fields that may differ between targets. */
 function fixedPlans(rule: RuleFields): unknown {
   const fixed = (plan: RuleFields): RuleFields =>
-    Object.fromEntries(Object.entries(plan).filter(([field]) => !isFree(field, { ...rule, ...plan })));
+    pickFields(plan, (field) => !isFree(field, { ...rule, ...plan }));
   const plans = Object.entries({ ...(rule['plans'] as Readonly<Record<string, RuleFields>> | undefined) });
   return Object.fromEntries(plans.map(([name, plan]) => [name, fixed(plan)]));
 }

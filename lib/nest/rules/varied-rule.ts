@@ -123,7 +123,7 @@ export class VariedRule extends EffectiveRule {
     const fields = resolvedFields(this.fields, resolved, path);
     const compiled = this.compile('limit' in resolved ? { ...fields, cost: 0 } : fields, path);
     const keyed = this.keyed({ ...compiled, resolved }, fields, exception);
-    this.place.cacheLimit.add(this.ref, VARIANT_BYTES);
+    this.place.keys.cacheLimit.add(this.ref, VARIANT_BYTES);
     this.variants.set(key, keyed);
     return keyed;
   }
