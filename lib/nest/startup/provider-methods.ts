@@ -6,7 +6,7 @@ import { Responder } from '../request/responder.js';
 import { Routes, type Handler, type HandlerMethod } from '../request/routes.js';
 import {
   assignLimiter,
-  InjectedLimiter,
+  type InjectedLimiter,
   limitedMethod,
   METHOD_LIMITER,
   ownerOf,
