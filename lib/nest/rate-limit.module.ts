@@ -44,7 +44,6 @@ import {
   TRANSPORT_LOADER,
 } from './tokens.js';
 import { observeResults, declaredClasses, hasOtherHandlers } from './startup/handlers.js';
-import type { HandlerEnhancers } from '../transports/handler-enhancers.js';
 import { ROUTING_LIMITER, RoutingLimiter } from './limit-before-routing.js';
 import { InjectedLimiter, METHOD_LIMITER } from './limited-method.js';
 import { ProviderMethods } from './startup/provider-methods.js';
@@ -77,11 +76,11 @@ async function createDeclared(
  * among the providers.
  */
 async function openTransports(
-  loader: TransportLoader<HandlerEnhancers>,
+  loader: TransportLoader,
   modules: ModulesContainer,
   declared: DeclaredRules,
   admission: Admission,
-): Promise<HandlerEnhancers['graphql'] | undefined> {
+): Promise<object | undefined> {
   await observeResults(modules, declared, admission);
   const hasGraphql = [...modules.values()].some(({ providers }) => providers.has('GqlModuleOptions'));
   const isNeeded = hasGraphql || [...declaredClasses(modules)].some(hasOtherHandlers);

@@ -13,6 +13,8 @@ import type { Denial } from './responder.js';
 /** Limits requests of all transports but HTTP, and calls of methods. */
 export interface OtherTransports {
   readonly stages: HandlerStages;
+  /** Completes the responses to GraphQL operations. */
+  readonly graphql: object;
   /** Returns a request outside HTTP. */
   exchangeOf(context: ExecutionContext): Exchange;
   /** Runs a step of a decision, so that whatever it throws is answered. */
@@ -31,17 +33,15 @@ export interface OtherTransports {
  * Loads the code for transports other than HTTP: at start if the application has a handler of one, else with the first
  * request outside HTTP.
  */
-export class TransportLoader<Transports extends OtherTransports = OtherTransports>
-  implements OnApplicationBootstrap, OnApplicationShutdown
-{
+export class TransportLoader implements OnApplicationBootstrap, OnApplicationShutdown {
   /** Absent until they are loaded. */
-  current: Transports | undefined;
-  private opening: Promise<Transports> | undefined;
+  current: OtherTransports | undefined;
+  private opening: Promise<OtherTransports> | undefined;
   private isStarted = false;
 
-  constructor(private readonly create: () => Promise<Transports>) {}
+  constructor(private readonly create: () => Promise<OtherTransports>) {}
 
-  open(): Promise<Transports> {
+  open(): Promise<OtherTransports> {
     return (this.opening ??= this.load());
   }
 
@@ -60,7 +60,7 @@ export class TransportLoader<Transports extends OtherTransports = OtherTransport
     return this.current.answerDenial(exception, host);
   }
 
-  private async load(): Promise<Transports> {
+  private async load(): Promise<OtherTransports> {
     this.current = await this.create();
     if (this.isStarted) this.current.start();
     return this.current;
