@@ -17,8 +17,8 @@ const MOST_STREAMS = 20;
 
 const SENT_EVERY_MS = 1000;
 
-/** A stream ends after this time, in seconds: the browser opens another one, which the guards check again. */
-const LONGEST = 600;
+/** A stream ends after this time: the browser opens another one, which the guards check again. */
+const LONGEST_MS = 600_000;
 
 /** A client that reads slowly gets nothing more while so many bytes wait, and then a whole snapshot. */
 const MOST_WAITING = 1_000_000;
@@ -26,21 +26,14 @@ const MOST_WAITING = 1_000_000;
 /** Milliseconds that a client has to read the rest of a stream that has ended. */
 const LAST_MS = 5000;
 
-/** A page that follows the figures. */
-interface Stream {
-  /** The seconds since it was opened. */
-  age: number;
-  /** Whether it has the last snapshot, so that the changes suffice. */
-  isCurrent: boolean;
-}
-
 /**
  * Sends every open page a snapshot, and then once a second what has changed. It makes no snapshots while no page is open.
  */
 @Injectable()
 export class EventStreams implements OnModuleDestroy {
   private readonly logger = new Logger('RateLimit');
-  private readonly streams = new Map<ServerResponse, Stream>();
+  /** The pages that follow the figures, each with whether it has the last snapshot, so that the changes suffice. */
+  private readonly streams = new Map<ServerResponse, boolean>();
   private timer: Timer | undefined;
   private isSending = false;
   private last: Snapshot | undefined;
@@ -68,10 +61,14 @@ export class EventStreams implements OnModuleDestroy {
       return;
     }
     response.write('retry: 1000\n\n');
-    this.streams.set(response, { age: 0, isCurrent: false });
+    this.streams.set(response, false);
+    const longest = after(LONGEST_MS, () => this.end(response));
     response.on('error', () => this.close(response));
-    afterResponse(response, () => this.close(response));
-    this.timer ??= every(SENT_EVERY_MS, () => this.tick());
+    afterResponse(response, () => {
+      longest.stop();
+      this.close(response);
+    });
+    this.timer ??= every(SENT_EVERY_MS, () => void this.sendSnapshot());
     void this.sendSnapshot();
   }
 
@@ -95,14 +92,6 @@ export class EventStreams implements OnModuleDestroy {
     this.timer = this.last = undefined;
   }
 
-  private tick(): void {
-    for (const [response, stream] of this.streams) {
-      stream.age += 1;
-      if (stream.age >= LONGEST) this.end(response);
-    }
-    void this.sendSnapshot();
-  }
-
   private async sendSnapshot(): Promise<void> {
     if (this.isSending) return;
     this.isSending = true;
@@ -111,13 +100,10 @@ export class EventStreams implements OnModuleDestroy {
       const update = this.last && eventOf('update', patchOf(this.last, snapshot));
       this.last = snapshot;
       let whole: string | undefined;
-      for (const [response, stream] of this.streams) {
-        if (response.writableLength > MOST_WAITING) stream.isCurrent = false;
-        else if (stream.isCurrent && update !== undefined) response.write(update);
-        else {
-          response.write((whole ??= eventOf('snapshot', snapshot)));
-          stream.isCurrent = true;
-        }
+      for (const [response, isCurrent] of this.streams) {
+        const hasRoom = response.writableLength <= MOST_WAITING;
+        this.streams.set(response, hasRoom);
+        if (hasRoom) response.write((isCurrent && update) || (whole ??= eventOf('snapshot', snapshot)));
       }
     } catch (error) {
       this.logger.error('The operations page could not be updated.', error);
