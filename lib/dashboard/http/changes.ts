@@ -112,7 +112,7 @@ export class Changes {
    *
    * @param unmasking what a request does that shows subjects; by default a change, which shows none
    * @throws ForbiddenException if the page is read-only
-   * @throws RateLimitConfigError if the body has another form
+   * @throws RateLimitConfigError if the body is no object, lacks a field, or has others
    */
   async run(request: DashboardRequest, unmasking?: Change): Promise<unknown> {
     const [room, name] = pathEnd(request);
@@ -121,7 +121,7 @@ export class Changes {
     const change = unmasking ?? ownEntry(CHANGES, `${room}/${name}`) ?? action;
     if (readOnly && !change.isRead) throw new ForbiddenException('The operations page is read-only.');
     const given: Given = {
-      ...bodyOf(request, change.checks),
+      ...readOptions('the body', request.body as Given, change.checks as Required<Checks>),
       /** Read only for what names its author. */
       get by() {
         return authorOf(request, author);
@@ -166,9 +166,4 @@ export class Changes {
     });
     return { ...explanation, rules: shown };
   }
-}
-
-/** @throws RateLimitConfigError if the body is no object, lacks a field, or has others */
-function bodyOf({ body }: DashboardRequest, checks: Checks): Given {
-  return readOptions<Partial<Given>>('the body', body as Partial<Given>, checks as Required<Checks>) as Given;
 }
