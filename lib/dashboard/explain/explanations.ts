@@ -1,7 +1,6 @@
 import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { hostname } from 'node:os';
 import { shown } from '../../contracts/shown.js';
-import type { RuleDecision } from '../../contracts/decision.js';
 import type { SourcedRule } from '../../contracts/rule-source.js';
 import { readOptions } from '../../contracts/options.js';
 import { rejectConfig } from '../../contracts/rate-limit-config.error.js';
@@ -88,7 +87,7 @@ export class Explanations implements OnModuleInit {
 
   /** Adds the requests that all processes have recorded of the subjects. */
   private async withRequests({ rules, at = 0, ...denial }: SentDenial, until: number) {
-    const wanted = rules.filter(isDenying);
+    const wanted = rules.filter(({ allowed, shadow }) => !allowed && !shadow);
     const asked = { queueMs: 0, waitMs: Math.max(0, until - performance.now()) };
     const answers = this.processes.ask('requests', JSON.stringify(wanted), asked);
     const texts = await answers.catch((): readonly null[] => [null]);
@@ -135,10 +134,6 @@ function checkedId(given: unknown): string {
   const [, id] = /^\s*#?([\w-]{12})\s*$/.exec(String(given)) ?? [];
   if (id !== undefined) return id;
   rejectConfig('explain: this is not the id of a denial; an id has 12 characters, such as q7Xk0aV3mJtE');
-}
-
-function isDenying({ allowed, shadow }: RuleDecision): boolean {
-  return !allowed && !shadow;
 }
 
 function sentRule(recorded: RecordedResult): ExplainedRule<string> {
