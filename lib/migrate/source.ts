@@ -165,19 +165,16 @@ export function classesIn({ file }: Source) {
 
 /** Returns the source of a duration for milliseconds: `'1m'` for `60_000` and for `minutes(1)`. */
 export function durationFor(source: Source, value: Node): string {
-  const isNamed = [value, ...value.getDescendants()].some((each) => isConstant(source, each));
-  const milliseconds = isNamed ? undefined : valueOf(value, (node) => source.helperOf(node));
+  const names = [value, ...value.getDescendants()].filter((each) => Node.isIdentifier(each));
+  // The name of a constant stays where it is.
+  const milliseconds = names.every((each) => source.helperOf(each)) ? source.valueOf(value) : undefined;
   if (typeof milliseconds === 'number') return `'${textOf(milliseconds)}'`;
   const text = withoutHelpers(source, value);
-  if (value.getType().getCallSignatures().length === 0) return `\`\${${text}}ms\``;
-  const isAsync = value.getType().getCallSignatures()[0]!.getReturnType().getText().startsWith('Promise');
-  const call = `(${text})(${value.getType().getCallSignatures()[0]!.getParameters().length > 0 ? 'context' : ''})`;
+  const [signature] = value.getType().getCallSignatures();
+  if (!signature) return `\`\${${text}}ms\``;
+  const isAsync = signature.getReturnType().getText().startsWith('Promise');
+  const call = `(${text})(${signature.getParameters().length > 0 ? 'context' : ''})`;
   return `${isAsync ? 'async ' : ''}(context) => \`\${${isAsync ? 'await ' : ''}${call}}ms\` as const`;
-}
-
-/** Whether a node is the name of a constant, which stays where it is. */
-function isConstant(source: Source, node: Node): boolean {
-  return Node.isIdentifier(node) && source.helperOf(node) === undefined;
 }
 
 /** Returns the largest unit that divides a number of milliseconds. */
