@@ -4,20 +4,11 @@ import { patched } from '../snapshot-patch.js';
 /** Milliseconds after which a request counts as failed. */
 const LONGEST_MS = 15_000;
 
-/** A request that the server refused. Its message is for the reader. */
-class RefusedError extends Error {
-  constructor(
-    readonly status: number,
-    message: string,
-  ) {
-    super(message);
-  }
-}
-
 /**
  * Reads JSON from an address below the page.
  *
- * @throws RefusedError if the status is not that of a success, the body is not JSON, or the server cannot be reached
+ * @throws Error for the reader, with the status as its cause, if the status is not that of a success, the body is not
+ * JSON, or the server cannot be reached
  */
 export function read<Reply>(path: string): Promise<Reply> {
   return send<Reply>(path, { headers: { accept: 'application/json' } });
@@ -26,7 +17,8 @@ export function read<Reply>(path: string): Promise<Reply> {
 /**
  * Sends a change. The header cannot be set by a form of another site.
  *
- * @throws RefusedError if the status is not that of a success, the body is not JSON, or the server cannot be reached
+ * @throws Error for the reader, with the status as its cause, if the status is not that of a success, the body is not
+ * JSON, or the server cannot be reached
  */
 export function post<Reply>(path: string, body: object): Promise<Reply> {
   return send<Reply>(path, {
@@ -39,10 +31,10 @@ export function post<Reply>(path: string, body: object): Promise<Reply> {
 async function send<Reply>(path: string, init: RequestInit): Promise<Reply> {
   const signal = AbortSignal.timeout(LONGEST_MS);
   const response = await fetch(path, { ...init, signal, cache: 'no-store' }).catch(() => undefined);
-  if (!response) throw new RefusedError(0, 'The application cannot be reached.');
+  if (!response) throw new Error('The application cannot be reached.');
   const body: unknown = await response.json().catch(() => undefined);
-  if (!response.ok) throw new RefusedError(response.status, messageOf(response, body));
-  if (body === undefined) throw new RefusedError(response.status, UNREADABLE);
+  if (!response.ok) throw new Error(messageOf(response, body), { cause: response.status });
+  if (body === undefined) throw new Error(UNREADABLE);
   return body as Reply;
 }
 
@@ -127,8 +119,8 @@ export class SnapshotStream {
       if (this.attempts > 1)
         this.onConnection({ state: 'lost', problem: 'The stream of figures does not open.' });
     } catch (error) {
-      const { status, message } = error as RefusedError;
-      const state = status === 401 || status === 403 ? 'refused' : 'lost';
+      const { cause, message } = error as Error;
+      const state = cause === 401 || cause === 403 ? 'refused' : 'lost';
       this.onConnection({ state, problem: message });
     }
     setTimeout(() => this.open(), wait);
