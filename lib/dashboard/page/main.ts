@@ -34,7 +34,6 @@ function Page() {
   }, [state]);
   const isStale = state === 'lost' || state === 'refused' || snapshot?.allUntil !== null;
   const pause = () => setPaused(paused ? undefined : last);
-  const actions = snapshot?.readOnly ? [] : (snapshot?.actions ?? []);
   return h(Fragment, null, [
     h('header', null, [
       h('h1', null, 'Rate limits'),
@@ -43,7 +42,7 @@ function Page() {
       ]),
       h('p', { id: 'origin' }, visible(problem ?? '')),
       h('div', { class: 'actions' }, [
-        actions.map(({ id, label }) =>
+        snapshot?.actions.map(({ id, label }) =>
           button(visible(label), () => void run(id, label), { key: id, class: 'primary' }),
         ),
         snapshot?.live && button('What changed', () => openHistory(snapshot.readOnly)),
