@@ -4,7 +4,7 @@ import type { CompiledRule, RuleHit } from '../../rules/compiled-rule.js';
 import type { Subject } from '../../rules/subject.js';
 import type { DecisionEvent, DecisionObserver } from '../../limiter/events.js';
 import type { BlockOptions } from '../../limiter/rate-limiter.options.js';
-import { type DenialRecord, SubjectTimelines } from './denial-record.js';
+import type { DenialRecord } from './denial-record.js';
 import { CHART_S, RATE_S, RULE_CHART_S } from '../snapshot.js';
 import { Minutes, MOST_RULES, Durations, Seconds } from './counts.js';
 import { RuleCounts } from './rule-counts.js';
@@ -33,8 +33,6 @@ export class Collector implements DecisionObserver {
   /** Receives each threshold that a subject has crossed. */
   crossed = (_rule: CompiledRule, _subject: Subject, _threshold: number): void => undefined;
 
-  private readonly timelines: SubjectTimelines | undefined;
-
   /**
    * @param clock milliseconds since the epoch
    * @param denials records denials; absent if they are not recorded
@@ -42,9 +40,7 @@ export class Collector implements DecisionObserver {
   constructor(
     readonly clock: () => number,
     readonly denials?: DenialRecord,
-  ) {
-    this.timelines = denials && new SubjectTimelines();
-  }
+  ) {}
 
   /** Counts a decision of the limiter. */
   decided(
@@ -100,7 +96,7 @@ export class Collector implements DecisionObserver {
         this.uncounted.add(second);
         return undefined;
       }
-      counts = new RuleCounts(this.timelines);
+      counts = new RuleCounts(this.denials?.timelines);
       this.rules.set(rule, counts);
     }
     counts.seen = second;

@@ -35,6 +35,7 @@ export const MOST_RESULTS = 8192;
 
 /** The last denials of this process, in a ring of their results. */
 export class DenialRecord {
+  readonly timelines = new SubjectTimelines();
   private readonly ring: RecordedResult[] = [];
   private next = 0;
 
