@@ -111,16 +111,12 @@ function timeline({ requests }: RecordedRequests, at: number) {
   const { allowed, denied } = pathsOf(drawn, lane);
   const tick = (seconds: number) =>
     h('text', { x: xOf(lane, seconds * 1e6), y: 92 }, clock(start + seconds * 1000));
-  return h(
-    'svg',
-    { class: 'timeline', viewBox: '0 0 704 96', role: 'img', 'aria-label': 'The requests before the denial' },
-    [
-      h('path', { class: 'line', d: `M0 62.5H${LANE.width}` }),
-      h('path', { class: 'bar allowed', d: allowed }),
-      h('path', { class: 'bar denied', d: denied }),
-      ticksOf({ ...lane, width: LANE.width / 2 })
-        .slice(0, -1)
-        .map(tick),
-    ],
-  );
+  const ticks = ticksOf({ ...lane, width: LANE.width / 2 }).slice(0, -1);
+  const label = 'The requests before the denial';
+  return h('svg', { class: 'timeline', viewBox: '0 0 704 96', role: 'img', 'aria-label': label }, [
+    h('path', { class: 'line', d: `M0 62.5H${LANE.width}` }),
+    h('path', { class: 'bar allowed', d: allowed }),
+    h('path', { class: 'bar denied', d: denied }),
+    ticks.map(tick),
+  ]);
 }
