@@ -99,9 +99,8 @@ export async function simulate(options: SimulateOptions, progress: Progress) {
       if (client.times) times.push(client.times);
     },
   });
-  const files = options.files.map(
-    (path) => new LogFile(path, { ...options, onRead: (bytes) => progress.read(bytes) }),
-  );
+  const read = (bytes: number): void => progress.read(bytes);
+  const files = options.files.map((path) => new LogFile(path, options, read));
   await visitInOrder(files, ({ time, subject }) => {
     if (time < now) {
       late += 1;

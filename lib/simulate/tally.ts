@@ -49,13 +49,6 @@ export class Timeline {
 
 const MOST_LISTED = 10;
 
-/** A client with denied requests. */
-export interface DeniedClient {
-  readonly client: string;
-  readonly requests: number;
-  readonly denied: number;
-}
-
 /** Counts the outcomes of one rule. */
 export class Tally {
   private readonly outcomes = [0, 0, 0];
@@ -65,7 +58,7 @@ export class Tally {
   private worstSecond = this.second;
   private clients = 0;
   private clientsDenied = 0;
-  private readonly worst: DeniedClient[] = [];
+  private readonly worst: { client: string; requests: number; denied: number }[] = [];
 
   /**
    * @param second seconds since the epoch, never before an earlier call
@@ -102,7 +95,7 @@ export class Tally {
       clients: this.clients,
       clientsDenied: this.clientsDenied,
       /** The clients with the most denied requests, the worst first: at most 10. */
-      worstClients: this.worst as readonly DeniedClient[],
+      worstClients: this.worst,
       /** The second with the most denied requests, ISO 8601, in UTC; `null` without any. */
       worstSecond: denied === 0 ? null : { at: new Date(at * 1000).toISOString(), denied: deniedThen },
       timeline: this.timeline.bars(),

@@ -11,25 +11,10 @@ const MOST_SHOWN = 3;
 /** How far the clocks of a log and of this machine may be apart, in milliseconds. */
 const CLOCKS_APART = 24 * 3_600_000;
 
-/** A line that is not a request. */
-export interface MalformedLine {
-  readonly file: string;
-  /** Number of the line, from 1. */
-  readonly line: number;
-  readonly text: string;
-  readonly reason: string;
-}
-
-/** What all files of a simulation share. */
-export interface LogFileOptions extends ReaderOptions {
-  /** Receives the number of bytes of each chunk as stored. */
-  readonly onRead: (bytes: number) => void;
-}
-
 /** The requests of a log file, read chunk by chunk. */
 export class LogFile {
-  /** The first malformed lines, at most 3. */
-  readonly firstMalformed: MalformedLine[] = [];
+  /** The first malformed lines, at most 3, with their numbers from 1. */
+  readonly firstMalformed: { file: string; line: number; text: string; reason: string }[] = [];
   /** Number of lines, without empty ones and headers. */
   lines = 0;
   malformed = 0;
@@ -43,11 +28,13 @@ export class LogFile {
   private readonly latest = (Date.now() + CLOCKS_APART) * 1000;
   private readonly chunks: ReturnType<typeof readLines>;
 
+  /** @param onRead receives the number of bytes of each chunk as stored */
   constructor(
     readonly path: string,
-    private readonly options: LogFileOptions,
+    private readonly options: ReaderOptions,
+    onRead: (bytes: number) => void,
   ) {
-    this.chunks = readLines(readBytes(path, options.onRead));
+    this.chunks = readLines(readBytes(path, onRead));
   }
 
   /** The time of the next request; `undefined` if the next chunk has to be read. */
