@@ -116,7 +116,7 @@ export function htmlReport(simulation: Simulation, target: Target | undefined): 
 <body>
 <main>
 <h1>${title}</h1>
-${summaryOf(simulation).map(paragraph).join('\n')}
+${paragraph(summaryOf(simulation))}
 ${verdictOf(simulation, target).map(paragraph).join('\n')}
 ${notesOf(simulation).map(paragraph).join('\n')}
 ${simulation.rules.map(section).join('\n')}

@@ -28,12 +28,12 @@ export function instant(iso: string): string {
   return `${iso.slice(0, 19).replace('T', ' ')} UTC`;
 }
 
-/** Returns the lines of a report about the log, without those about the rules. */
-export function summaryOf(simulation: Simulation): readonly string[] {
+/** Returns the line of a report about the log. */
+export function summaryOf(simulation: Simulation): string {
   const { files, requests, by, from, to, rules } = simulation;
   const clients = rules[0] ? ` of ${count(rules[0].clients)} clients (--by ${printable(by)})` : '';
   const names = files.map((file) => printable(file === '-' ? 'standard input' : file)).join(', ');
-  return [`${names}: ${count(requests)} requests${clients}, ${instant(from)} to ${instant(to)}`];
+  return `${names}: ${count(requests)} requests${clients}, ${instant(from)} to ${instant(to)}`;
 }
 
 /** Formats the share that a limit may deny: `0.1 % of requests`. */
@@ -107,7 +107,7 @@ export function notesOf(simulation: Simulation): readonly string[] {
 /** Returns the report for a terminal. */
 export function textReport(simulation: Simulation, target: Target | undefined): string {
   const { rules } = simulation;
-  const parts = [summaryOf(simulation).join('\n')];
+  const parts = [summaryOf(simulation)];
   if (rules.length > 0) parts.push(table(ruleRows(rules)));
   if (target) parts.push(`${suggestionTitle(target)}:\n${table(suggestionRows(simulation))}`);
   const notes = notesOf(simulation);
