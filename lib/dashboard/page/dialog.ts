@@ -42,12 +42,11 @@ export function useForm(close: () => void) {
       setRunning(false);
     }
   };
-  return { problem, setProblem, attempt, isRunning };
+  return { close, problem, setProblem, attempt, isRunning };
 }
 
 /** What a form of a dialog does. */
 interface FormOptions {
-  readonly close: () => void;
   readonly content: ComponentChildren;
   /** The label of the button that acts. */
   readonly action: string;
@@ -59,14 +58,14 @@ interface FormOptions {
 
 /** The form of a dialog. Without other attributes, the focus starts at Cancel. */
 export function dialogForm(state: ReturnType<typeof useForm>, options: FormOptions) {
-  const { close, content, action, run, aside, attributes } = options;
+  const { content, action, run, aside, attributes } = options;
   const kind = attributes ? 'primary' : 'danger';
   return form({ ...attributes }, (texts) => void state.attempt(() => run(texts)), [
     content,
     h('p', { class: 'problem', role: 'alert' }, state.problem),
     h('div', { class: 'dialog-buttons' }, [
       aside,
-      button('Cancel', close, { autofocus: !attributes }),
+      button('Cancel', state.close, { autofocus: !attributes }),
       h('button', { class: kind, disabled: state.isRunning }, action),
     ]),
   ]);
@@ -146,6 +145,7 @@ export function confirm(title: string, content: ComponentChildren, action: strin
     report(typeof done === 'string' ? done : done(texts));
     await changed?.();
   };
-  const Confirmation = (question: FormOptions) => dialogForm(useForm(question.close), question);
-  openDialog(title, (close) => h(Confirmation, { close, content, action, run }));
+  const Confirmation = ({ close }: { close: () => void }) =>
+    dialogForm(useForm(close), { content, action, run });
+  openDialog(title, (close) => h(Confirmation, { close }));
 }

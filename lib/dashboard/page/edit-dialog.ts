@@ -35,8 +35,8 @@ export function openEditor(rule: SnapshotRule, filled: Filled = {}): void {
 }
 
 function Editor(props: Filled & { rule: SnapshotRule; close: () => void }) {
-  const { rule, close, subject } = props;
-  const state = useForm(close);
+  const { rule, subject } = props;
+  const state = useForm(props.close);
   const [effect, setEffect] = useState(
     rule.noPreview ?? 'Change a field to see its effect on the last ten minutes.',
   );
@@ -83,7 +83,6 @@ function Editor(props: Filled & { rule: SnapshotRule; close: () => void }) {
   const lengths = Object.entries(LENGTHS).map(([value, text]) => option(value, `for ${text}`));
   const ends = [option('', 'until it is removed'), lengths];
   return dialogForm(state, {
-    close,
     content: [
       h('div', { class: 'fields', onInput }, fields),
       reasonField(),
