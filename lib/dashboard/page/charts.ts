@@ -95,26 +95,22 @@ export function TrafficChart({ rule, at, span, items, gaps, allUntil, marks, onP
     ) as [number, number];
     return right > left && h('rect', { class: name, x: left, y: TOP, width: right - left, height: room });
   };
-  return h(
-    'svg',
-    {
-      id: rule === undefined ? id : undefined,
-      ref: svg,
-      class: `chart ${id}`,
-      role: 'img',
-      'aria-label': `${rule === undefined ? '' : `${rule}: `}Requests of ${span.text}: ${sum('allowed')} allowed, ${sum('denied')} denied.${missing.length > 0 ? ' Some figures are missing.' : ''}`,
-      viewBox: `0 0 ${width} ${height}`,
-      onPointerMove: ({ offsetX }: PointerEvent) => setPointer(offsetX),
-      onPointerLeave: () => setPointer(undefined),
-    },
-    [
-      missing.map(([from, until]) => area('gap', from, until)),
-      isPointed && area('cursor', pointed, pointed + step),
-      trafficBars({ start, items, span, width, room, slot }),
-      allUntil !== null && area('partial', allUntil, Infinity),
-      marks.map((mark) => area('mark', mark.at, mark.at + (2 * step) / Math.max(slot, 1))),
-    ],
-  );
+  const attributes = {
+    id: rule === undefined ? id : undefined,
+    class: `chart ${id}`,
+    role: 'img',
+    'aria-label': `${rule === undefined ? '' : `${rule}: `}Requests of ${span.text}: ${sum('allowed')} allowed, ${sum('denied')} denied.${missing.length > 0 ? ' Some figures are missing.' : ''}`,
+    viewBox: `0 0 ${width} ${height}`,
+    onPointerMove: ({ offsetX }: PointerEvent) => setPointer(offsetX),
+    onPointerLeave: () => setPointer(undefined),
+  } as const;
+  return h('svg', { ref: svg, ...attributes }, [
+    missing.map(([from, until]) => area('gap', from, until)),
+    isPointed && area('cursor', pointed, pointed + step),
+    trafficBars({ start, items, span, width, room, slot }),
+    allUntil !== null && area('partial', allUntil, Infinity),
+    marks.map((mark) => area('mark', mark.at, mark.at + (2 * step) / Math.max(slot, 1))),
+  ]);
 }
 
 /** Returns the times of bars that are missing. */
