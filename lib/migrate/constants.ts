@@ -46,10 +46,8 @@ export function valueOf(
       .getTemplateSpans()
       .map((span) => [read(span.getExpression()), span.getLiteral()] as const);
     if (spans.some(([value]) => value === undefined)) return undefined;
-    return (
-      node.getHead().getLiteralText() +
-      spans.map(([value, text]) => `${value}${text.getLiteralText()}`).join('')
-    );
+    const texts = spans.map(([value, text]) => `${value}${text.getLiteralText()}`);
+    return node.getHead().getLiteralText() + texts.join('');
   }
   if (Node.isCallExpression(node)) {
     const helper = helperOf(node.getExpression());

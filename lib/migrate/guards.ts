@@ -132,12 +132,9 @@ function migrateDenial(source: Source, member: Member): void {
   const detail = Node.isMethodDeclaration(member) ? member.getParameters()[1] : undefined;
   const uses = detail ? usesOf(member, detail) : [];
   const isPlain = Node.isMethodDeclaration(member) && uses.every((use) => use !== undefined);
-  const callsSuper = /super\.(throwThrottlingException|getErrorMessage)|this\.getErrorMessage/.test(
-    member.getText(),
-  );
-  if (!isPlain || callsSuper) {
+  const callsThrottler = /super\.throwThrottlingException|(super|this)\.getErrorMessage/;
+  if (!isPlain || callsThrottler.test(member.getText()))
     return source.mark(member, 'throwThrottlingException: write deny(context, decision)');
-  }
   const isThrown =
     Node.isThrowStatement(member.getStatements().at(-1)) &&
     member.getDescendantsOfKind(SyntaxKind.ReturnStatement).length === 0;

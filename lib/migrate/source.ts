@@ -130,11 +130,9 @@ export class Source {
 
   /** Returns where the file uses a name, besides its imports. */
   usesOf(name: string | undefined): TsMorph.Identifier[] {
-    return this.file
-      .getDescendantsOfKind(SyntaxKind.Identifier)
-      .filter(
-        (each) => each.getText() === name && !each.getFirstAncestorByKind(SyntaxKind.ImportDeclaration),
-      );
+    const names = this.file.getDescendantsOfKind(SyntaxKind.Identifier);
+    const uses = names.filter((each) => each.getText() === name);
+    return uses.filter((each) => !each.getFirstAncestorByKind(SyntaxKind.ImportDeclaration));
   }
 
   private addImport(from: string, names: readonly string[]): void {

@@ -20,17 +20,15 @@ export type Decoration = ReturnType<typeof decorationsAt>[number];
 
 /** The calls of the decorators of a place, and those in what they are composed of, in the order in which they run. */
 export function decorationsAt(source: Source, place: Place) {
-  return place
-    .getDecorators()
-    .toReversed()
-    .flatMap((decorator) => {
-      const nodes = nodesIn(source, decorator.getExpression());
-      const isSure = !nodes.some((node) => isBranch(node));
-      /** Whether it sets the metadata of throttler without a decorator of throttler. */
-      const setsMetadata = nodes.some((node) => isMetadataKey(node));
-      const calls = nodes.filter((node) => Node.isCallExpression(node));
-      return calls.map((call) => ({ call, isSure, setsMetadata }));
-    });
+  const decorators = place.getDecorators().toReversed();
+  return decorators.flatMap((decorator) => {
+    const nodes = nodesIn(source, decorator.getExpression());
+    const isSure = !nodes.some(isBranch);
+    /** Whether it sets the metadata of throttler without a decorator of throttler. */
+    const setsMetadata = nodes.some(isMetadataKey);
+    const calls = nodes.filter((node) => Node.isCallExpression(node));
+    return calls.map((call) => ({ call, isSure, setsMetadata }));
+  });
 }
 
 /** A node, what is in it, and in the functions and constants of the project that it uses. */
@@ -108,18 +106,14 @@ export function isMetadataKey(node: Node): boolean {
 
 /** Whether a node is the name of an export in the imports of its file, also through a file that exports it again. */
 export function isCalled(node: Node, name: string): boolean {
-  const packages = [THROTTLER, PACKAGE];
-  return node
-    .getSourceFile()
-    .getImportDeclarations()
-    .some((each) => {
-      const found = each.getNamedImports().find((named) => named.getName() === name);
-      if (!found || (found.getAliasNode()?.getText() ?? name) !== node.getText()) return false;
-      const others = each.getModuleSpecifierSourceFile()?.getExportDeclarations() ?? [];
-      return [each, ...others].some((from) =>
-        packages.some((name) => isFrom(from.getModuleSpecifierValue() ?? '', name)),
-      );
-    });
+  const imports = node.getSourceFile().getImportDeclarations();
+  return imports.some((each) => {
+    const found = each.getNamedImports().find((named) => named.getName() === name);
+    if (!found || (found.getAliasNode()?.getText() ?? name) !== node.getText()) return false;
+    const others = each.getModuleSpecifierSourceFile()?.getExportDeclarations() ?? [];
+    const modules = [each, ...others].map((from) => from.getModuleSpecifierValue() ?? '');
+    return modules.some((module) => isFrom(module, THROTTLER) || isFrom(module, PACKAGE));
+  });
 }
 
 /** A class and those of the project that it extends. */
