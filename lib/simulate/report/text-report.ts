@@ -155,12 +155,6 @@ export function suggestionRows({ suggestions, requests }: Simulation): readonly 
 /** Aligns the cells of columns. */
 function table(rows: readonly (readonly string[])[]): string {
   const widths = rows[0]!.map((_cell, column) => Math.max(...rows.map((row) => row[column]!.length)));
-  return rows
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column]!))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
+  const padded = (row: readonly string[]) => row.map((cell, column) => cell.padEnd(widths[column]!));
+  return rows.map((row) => padded(row).join('  ').trimEnd()).join('\n');
 }
