@@ -2,7 +2,6 @@ import type { Next, Step } from '../../contracts/algorithm.js';
 import { parseDuration, type Duration } from '../../contracts/duration.js';
 import { allow, deny, NEVER, perProcess, type AlgorithmDefinition, type Numbers } from '../definition.js';
 import { durationOption, integer } from '../../contracts/options.js';
-import { concurrencyExamples } from './concurrency.examples.js';
 import { HeldPermits, isWaiting } from './held-permits.js';
 import type { Holder } from './permit-table.js';
 
@@ -48,7 +47,9 @@ export const concurrency: AlgorithmDefinition<ConcurrencyOptions, HeldPermits, C
   name: 'concurrency',
   version: 2,
   bound: 'at a time',
-  examples: concurrencyExamples,
+  examples: [
+    { variant: '', rule: ({ windowMs }) => ({ lease: `${windowMs}ms`, queue: 100 }), keepsEntries: true },
+  ],
   parameters: ['limit', 'lease', 'queue'],
   options: { lease: durationOption, queue: integer(0, MOST_WAITING) },
   check({ limit, cost = 1 }) {

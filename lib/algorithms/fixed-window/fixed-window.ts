@@ -4,7 +4,6 @@ import { endOfWindow, prefetchOption, type Prefetchable } from '../prefetch-opti
 import { EvenGrid, type WindowState } from '../windows.js';
 import { calendarWindow } from './calendar-window.js';
 import { isTimeZone } from './calendar.js';
-import { fixedWindowExamples } from './fixed-window.examples.js';
 
 /** Options of `algorithm: 'fixed-window'`. Its window may also be a calendar window: `'day'`, `'week'`, `'month'`. */
 export interface FixedWindowOptions extends Prefetchable {
@@ -39,7 +38,15 @@ export const fixedWindow: AlgorithmDefinition<FixedWindowOptions, WindowState, F
   name: 'fixed-window',
   version: 2,
   bound: 'each window',
-  examples: fixedWindowExamples,
+  examples: [
+    { variant: '', rule: () => ({}) },
+    { variant: 'by the clock', rule: () => ({ align: 'clock' }) },
+    { variant: 'by the calendar', rule: () => ({ window: 'day' }) },
+    {
+      variant: 'by weeks of a time zone',
+      rule: () => ({ window: 'week', timeZone: 'Europe/Berlin', anchor: 3 }),
+    },
+  ],
   parameters: ['limit', 'window', 'aligned'],
   options: {
     align: oneOf('first-hit', 'clock'),

@@ -13,7 +13,6 @@ import type { AlgorithmDefinition } from '../definition.js';
 import { prefetchOption, slotOf, type Prefetchable } from '../prefetch-option.js';
 import { fairShareOption, type FairShare } from '../fair-share-option.js';
 import { fairShare } from './fair-share.js';
-import { gcraExamples } from './gcra.examples.js';
 
 /** Options of `algorithm: 'gcra'`. */
 export interface GcraOptions extends Prefetchable, Overdrawable {
@@ -41,7 +40,19 @@ export const gcra: AlgorithmDefinition<GcraOptions, Backlog, keyof BurstPace> & 
   name: 'gcra',
   version: 2,
   bound: 'rate',
-  examples: gcraExamples,
+  examples: [
+    { variant: '', rule: () => ({}) },
+    {
+      variant: 'with a burst',
+      rule: ({ limit, windowMs }) => ({ limit: 1, window: `${Math.ceil(windowMs / limit)}ms`, burst: limit }),
+    },
+    {
+      variant: 'with a burst of half the window',
+      rule: ({ windowMs }) => ({ burst: `${Math.ceil(windowMs / 2)}ms` }),
+      allAtOnce: false,
+    },
+    { variant: 'with an overdraft', rule: () => ({ overdraft: true }) },
+  ],
   parameters: ['limit', 'window', 'burst', 'full', 'fullPart', 'time', 'overdraft'],
   options: {
     burst: burstOption,

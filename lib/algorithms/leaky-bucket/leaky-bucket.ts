@@ -4,7 +4,6 @@ import { capacityOf, capacityOption, checkRate, permitsOf, timePart, type Capaci
 import { allow, deny, NEVER, perProcess, type AlgorithmDefinition } from '../definition.js';
 import { integer } from '../../contracts/options.js';
 import { extend, isLonger, minus, permitsIn, roundUp, spanOf, type Span } from '../rate.js';
-import { leakyBucketExamples } from './leaky-bucket.examples.js';
 
 /** Options of `algorithm: 'leaky-bucket'`, modelled on `limit_req` of nginx. */
 export interface LeakyBucketOptions {
@@ -35,7 +34,20 @@ export const leakyBucket: AlgorithmDefinition<LeakyBucketOptions, Backlog, Leaky
   name: 'leaky-bucket',
   version: 2,
   bound: 'rate',
-  examples: leakyBucketExamples,
+  examples: [
+    { variant: '', rule: ({ limit }) => ({ queue: limit - 1 }) },
+    {
+      variant: 'with delayAfter',
+      rule: ({ limit }) => ({ queue: limit - 1, delayAfter: Math.floor(limit / 2) }),
+    },
+    {
+      variant: 'with maxWait',
+      rule: ({ limit, windowMs }) => ({
+        queue: 2 * limit,
+        maxWait: `${Math.max(1, Math.floor((windowMs / limit) * (limit - 1)))}ms`,
+      }),
+    },
+  ],
   parameters: [
     'limit',
     'window',

@@ -4,7 +4,6 @@ import { prefetchOption, type Prefetchable } from '../prefetch-option.js';
 import { LONGEST } from '../rate.js';
 import { setBack } from '../../contracts/clock.js';
 import { cellAt, expiryOf } from './cell-grid.js';
-import { slidingWindowCellsExamples } from './sliding-window-cells.examples.js';
 
 /** Options of `algorithm: 'sliding-window-cells'`. */
 export interface SlidingWindowCellsOptions extends Prefetchable {
@@ -48,7 +47,10 @@ export const slidingWindowCells: AlgorithmDefinition<
   name: 'sliding-window-cells',
   version: 2,
   bound: 'any window',
-  examples: slidingWindowCellsExamples,
+  examples: [
+    { variant: '', rule: () => ({}) },
+    { variant: '5 cells', rule: () => ({ cells: 5 }) },
+  ],
   parameters: ['limit', 'window', 'cells'],
   options: { cells: integer(1, 1000), prefetch: prefetchOption },
   check({ window, cells = DEFAULT_CELLS }) {

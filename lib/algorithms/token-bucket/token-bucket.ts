@@ -17,7 +17,6 @@ import { prefetchOption, slotOf, type Prefetchable } from '../prefetch-option.js
 import { NO_TIME, spanOf } from '../rate.js';
 import { checkBucket, MEMORY, bucketPerProcess } from './bucket.js';
 import { intervalBucket } from './token-bucket-interval.js';
-import { tokenBucketExamples } from './token-bucket.examples.js';
 import { warmUp } from './warm-up.js';
 
 /** Options of `algorithm: 'token-bucket'`. */
@@ -69,7 +68,22 @@ export const tokenBucket: AlgorithmDefinition<TokenBucketOptions, Backlog, Token
   name: 'token-bucket',
   version: 2,
   bound: 'rate',
-  examples: tokenBucketExamples,
+  examples: [
+    { variant: '', rule: () => ({}) },
+    {
+      variant: 'with a burst',
+      rule: ({ limit, windowMs }) => ({ limit: 1, window: `${Math.ceil(windowMs / limit)}ms`, burst: limit }),
+    },
+    {
+      variant: 'with a burst of half the window',
+      rule: ({ windowMs }) => ({ burst: `${Math.ceil(windowMs / 2)}ms` }),
+      allAtOnce: false,
+    },
+    { variant: 'with an overdraft', rule: () => ({ overdraft: true }) },
+    { variant: 'by the interval', rule: () => ({ refill: 'interval' }) },
+    { variant: 'half full', rule: ({ limit }) => ({ initial: Math.ceil(limit / 2) }), allAtOnce: false },
+    { variant: 'with a warm-up', rule: ({ windowMs }) => ({ warmUp: `${windowMs}ms` }), allAtOnce: false },
+  ],
   parameters: ['limit', 'window', 'burst', 'full', 'fullPart', 'time', 'overdraft', 'empty', 'emptyPart'],
   options: {
     burst: burstOption,
