@@ -9,8 +9,6 @@ interface Listed {
   readonly load: () => Promise<AnyDefinition>;
   /** The names of its options. */
   readonly options: readonly string[];
-  /** Whether messages recommend it for a limit that is too large for the default algorithm. */
-  readonly forLargeLimits?: true;
 }
 
 /** Every algorithm. The code of all but the default is loaded when a rule names it. A spec compares it with the registry. */
@@ -24,12 +22,10 @@ const LISTED = {
     load: async () =>
       (await import('./sliding-window-counter/sliding-window-counter.js')).slidingWindowCounter,
     options: ['prefetch'],
-    forLargeLimits: true,
   },
   'sliding-window-cells': {
     load: async () => (await import('./sliding-window-cells/sliding-window-cells.js')).slidingWindowCells,
     options: ['cells', 'prefetch'],
-    forLargeLimits: true,
   },
   'token-bucket': {
     load: async () => (await import('./token-bucket/token-bucket.js')).tokenBucket,
@@ -38,7 +34,6 @@ const LISTED = {
   gcra: {
     load: async () => (await import('./gcra/gcra.js')).gcra,
     options: ['burst', 'overdraft', 'share', 'prefetch'],
-    forLargeLimits: true,
   },
   'leaky-bucket': {
     load: async () => (await import('./leaky-bucket/leaky-bucket.js')).leakyBucket,
@@ -66,12 +61,8 @@ export function algorithmsWith(option: string): readonly string[] {
   return ALGORITHM_NAMES.filter((name) => listed[name].options.includes(option));
 }
 
-const forLargeLimits = ALGORITHM_NAMES.filter((name) => listed[name].forLargeLimits).map(
-  (name) => `"${name}"`,
-);
-
 /** The algorithms for limits that are too large for the default algorithm, as a message lists them. */
-export const FOR_LARGE_LIMITS = `${forLargeLimits.slice(0, -1).join(', ')} or ${forLargeLimits.at(-1)!}`;
+export const FOR_LARGE_LIMITS = '"sliding-window-counter", "sliding-window-cells" or "gcra"';
 
 /** The algorithms whose code is loaded. */
 const known = new Map<string, AnyDefinition>([[slidingWindowLog.name, slidingWindowLog]]);
