@@ -7,11 +7,25 @@
 -- ARGV  now (microseconds), cost (permits), max_wait (microseconds), then the rule's parameters:
 --       limit (permits), window (microseconds), cells
 -- Returns  allowed, remaining, delay or retry_after (-1: never), reset_after, state, expires_after
---
--- @needs cell-grid
 
 -- The maximum count of a cell.
 local LONGEST = 2 ^ 51
+
+-- The grid of cells: windows start at multiples of `window` microseconds since the epoch, and each is divided into
+-- `cells` cells of equal length, to the microsecond.
+
+-- Returns: the number of the cell that contains an instant, counted from the epoch.
+local function cell_at(instant, window, cells)
+  local within = instant % window
+  return (instant - within) / window * cells + math.floor(within * cells / window)
+end
+
+-- Returns: the instant at which a cell stops counting: one window after its end.
+local function expiry_of(cell, window, cells)
+  local first = cell + 1 + cells
+  local within = first % cells
+  return (first - within) / cells * window + math.ceil(within * window / cells)
+end
 
 -- Returns: when the state that replaces the stored one is written, the number of the newest cell, the counts by age, and
 -- whether they were moved since the clock was set back.

@@ -3,7 +3,6 @@ import { integer } from '../../contracts/options.js';
 import { prefetchOption, type Prefetchable } from '../prefetch-option.js';
 import { LONGEST } from '../rate.js';
 import { setBack } from '../../contracts/clock.js';
-import { cellAt, expiryOf } from './cell-grid.js';
 
 /** Options of `algorithm: 'sliding-window-cells'`. */
 export interface SlidingWindowCellsOptions extends Prefetchable {
@@ -134,4 +133,20 @@ function sum({ cell, counts }: ReturnType<typeof read>, now: number, { window, c
   for (let age = cells; age >= 0; age--) used += counts[age]!;
   const newest = counts.findIndex((count) => count > 0);
   return { used, resetAfter: newest < 0 ? 0 : expiryOf(cell - newest, window, cells) - now };
+}
+
+// The grid of cells: windows start at multiples of `window` microseconds since the epoch, and each is divided into
+// `cells` cells of equal length, to the microsecond.
+
+/** Returns the number of the cell that contains an instant, counted from the epoch. */
+function cellAt(instant: number, window: number, cells: number): number {
+  const within = instant % window;
+  return ((instant - within) / window) * cells + Math.floor((within * cells) / window);
+}
+
+/** Returns the instant at which a cell stops counting: one window after its end. */
+function expiryOf(cell: number, window: number, cells: number): number {
+  const first = cell + 1 + cells;
+  const within = first % cells;
+  return ((first - within) / cells) * window + Math.ceil((within * window) / cells);
 }
