@@ -5,12 +5,37 @@
 -- KEYS  the rule's key: the windows that charges reach
 -- ARGV  now (microseconds), cost (permits), max_wait (microseconds), then the rule's parameters:
 --       limit (permits), previous, current, coming, last (microseconds since the epoch: the starts of four consecutive
---       windows around the time of the caller's clock)
+--       windows around the time of the caller's clock; they are numbered from 0, and windows outside these four have an
+--       assumed length, that of the nearest one)
 -- Returns  allowed, remaining, delay or retry_after (-1: never), reset_after, state, expires_after
 --
--- @needs windows, window-starts
+-- @needs windows
 
--- The windows of the rule, see windows.lua. Further ones than `starts` have an assumed length.
+-- Returns: the number of the window that contains an instant.
+local function window_at(instant, starts)
+  if instant >= starts.last then
+    return 3 + math.floor((instant - starts.last) / (starts.last - starts.coming))
+  end
+  if instant >= starts.coming then return 2 end
+  if instant >= starts.current then return 1 end
+  return math.floor((instant - starts.previous) / (starts.current - starts.previous))
+end
+
+-- Returns: the instant at which the window with a number starts.
+local function start_of(window, starts)
+  if window >= 3 then return starts.last + (window - 3) * (starts.last - starts.coming) end
+  if window == 2 then return starts.coming end
+  return starts.previous + window * (starts.current - starts.previous)
+end
+
+-- Returns: the number of the window that starts nearest to an instant. Starts that were calculated with other known windows
+-- differ by days where the length was assumed.
+local function window_from(start, starts)
+  local window = window_at(start, starts)
+  return start_of(window + 1, starts) - start < start - start_of(window, starts) and window + 1 or window
+end
+
+-- The windows of the rule, see windows.lua.
 local starts, grid = {}, { is_shared = true }
 
 function grid.start_of(instant)

@@ -2,8 +2,7 @@ import type { Numbers, Variant } from '../definition.js';
 import { endOfWindow } from '../prefetch-option.js';
 import { LONGEST } from '../rate.js';
 import { Grid, type WindowState } from '../windows.js';
-import { windowsAround } from './calendar.js';
-import { startOf, windowAt, windowFrom, type WindowStarts } from './window-starts.js';
+import { startOf, windowAt, windowFrom, windowsAround, type WindowStarts } from './calendar.js';
 
 /** The options of a fixed window that a calendar window reads, or that it excludes. */
 interface CalendarWindowOptions {

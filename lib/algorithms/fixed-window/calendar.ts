@@ -1,5 +1,4 @@
 import type { CalendarWindow } from '../definition.js';
-import type { WindowStarts } from './window-starts.js';
 
 /** Defines calendar windows: their unit, time zone and first day. */
 export interface Calendar {
@@ -9,6 +8,15 @@ export interface Calendar {
   /** The ISO weekday (1 to 7) on which weeks start, or the day (1 to 28) on which months start. */
   readonly anchor: number;
 }
+
+/**
+ * The starts of four consecutive windows, in microseconds since the epoch; `current` starts the window that contains
+ * the current time.
+ *
+ * Windows are numbered: 0 starts at `previous`. Windows outside these four have an assumed length, that of the
+ * nearest one.
+ */
+export type WindowStarts = Readonly<Record<'previous' | 'current' | 'coming' | 'last', number>>;
 
 /** Offsets from the current window of the windows to compute: enough even if the time zone skips a day. */
 const WINDOWS_AROUND = [-3, -2, -1, 0, 1, 2, 3, 4];
@@ -82,4 +90,28 @@ function clockOf(timeZone: string): Intl.DateTimeFormat {
   const date = { year: numeric, month: numeric, day: numeric } as const;
   const time = { hour: numeric, minute: numeric, second: numeric, hourCycle: 'h23' } as const;
   return new Intl.DateTimeFormat('en-US', { timeZone, ...date, ...time });
+}
+
+/** Returns the number of the window that contains an instant. */
+export function windowAt(instant: number, { previous, current, coming, last }: WindowStarts): number {
+  if (instant >= last) return 3 + Math.floor((instant - last) / (last - coming));
+  if (instant >= coming) return 2;
+  if (instant >= current) return 1;
+  return Math.floor((instant - previous) / (current - previous));
+}
+
+/** Returns the instant at which the window with a number starts. */
+export function startOf(window: number, { previous, current, coming, last }: WindowStarts): number {
+  if (window >= 3) return last + (window - 3) * (last - coming);
+  if (window === 2) return coming;
+  return previous + window * (current - previous);
+}
+
+/**
+ * Returns the number of the window that starts nearest to an instant. Starts that were calculated with other known windows
+ * differ by days where the length was assumed.
+ */
+export function windowFrom(start: number, starts: WindowStarts): number {
+  const window = windowAt(start, starts);
+  return startOf(window + 1, starts) - start < start - startOf(window, starts) ? window + 1 : window;
 }
