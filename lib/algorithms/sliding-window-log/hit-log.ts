@@ -64,11 +64,8 @@ export class HitLog {
     const first = this.first + base;
     if (this === EMPTY_LOG) return new HitLog([0, 0, instant, total], 0, 2);
     if (first > 32 && first * 2 > this.end) {
-      return new HitLog(this.values.slice(2 * first, 2 * this.end), 0, this.end - first).push(
-        instant,
-        total,
-        0,
-      );
+      const kept = this.values.slice(2 * first, 2 * this.end);
+      return new HitLog(kept, 0, this.end - first).push(instant, total, 0);
     }
     this.values[2 * this.end] = instant;
     this.values[2 * this.end + 1] = total;
