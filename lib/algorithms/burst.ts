@@ -35,8 +35,9 @@ export function capacityOption(least: number): OptionCheck {
 /** The check of the option `burst`. */
 export const burstOption: OptionCheck = capacityOption(1);
 
-/** Returns the permits of a capacity; for a duration those that the limit adds in it, at least 1. */
-export function permitsOf(capacity: Capacity, { limit, window }: Quota): number {
+/** Returns the permits of a capacity, by default the limit; for a duration those that the limit adds in it, at least 1. */
+export function permitsOf(capacity: Capacity | undefined, { limit, window }: Quota): number {
+  if (capacity === undefined) return limit;
   if (typeof capacity === 'number') return capacity;
   return Math.max(1, Math.floor((limit * parseDuration(capacity)!) / window));
 }
@@ -50,7 +51,7 @@ export function timeOf(capacity: Capacity | undefined, { limit, window }: Quota)
 /** Returns the parameters of a rate with a burst, which is full after some time. */
 export function paceOf(rule: Quota & Overdrawable & { readonly burst?: Capacity }) {
   const { limit, window, overdraft = false } = rule;
-  const burst = permitsOf(rule.burst ?? limit, rule);
+  const burst = permitsOf(rule.burst, rule);
   const { whole: full, part: fullPart } = limit > 0 ? spanOf(burst, limit, window) : NO_TIME;
   const time = timeOf(rule.burst, rule);
   return { limit, window, burst, full, fullPart, time, overdraft: Number(overdraft) };
@@ -71,12 +72,9 @@ export function capacityOf(capacity: Capacity, processes: number): Capacity {
  * Returns what is wrong with a rate; `undefined` if nothing is. `limit` x `burst` must be at most 2^53 - 1, so that
  * the arithmetic stays exact, and a burst must be refilled within 3660 days.
  */
-export function checkRate({
-  limit,
-  window,
-  burst = limit,
-}: Quota & { burst?: Capacity }): string | undefined {
-  const permits = permitsOf(burst, { limit, window });
+export function checkRate(rule: Quota & { readonly burst?: Capacity }): string | undefined {
+  const { limit, window } = rule;
+  const permits = permitsOf(rule.burst, rule);
   if (limit * permits > Number.MAX_SAFE_INTEGER) {
     const isEqual = permits === limit;
     const most = isEqual ? Math.sqrt(Number.MAX_SAFE_INTEGER) : Number.MAX_SAFE_INTEGER / permits;

@@ -123,8 +123,8 @@ export const fairShare: Variant<FairShareOptions, FairShareState, keyof Paramete
   version: 3,
   parameters: ['limit', 'window', 'burst', 'places', 'tenant', 'weight'],
   check(rule) {
-    const { limit, window, block, overdraft } = rule;
-    const burst = permitsOf(rule.burst ?? limit, rule);
+    const { window, block, overdraft } = rule;
+    const burst = permitsOf(rule.burst, rule);
     if (overdraft !== undefined) return `overdraft is ${String(overdraft)}; allowed: none with share`;
     if (block !== undefined) {
       return `block is ${JSON.stringify(block)}; allowed: none with share, whose tenants have one key`;
@@ -139,7 +139,7 @@ export const fairShare: Variant<FairShareOptions, FairShareState, keyof Paramete
   compile(rule) {
     const { limit, window, share } = rule;
     const places = MOST_TENANTS + 1 + Object.keys(share?.weights ?? {}).length;
-    return { limit, window, burst: permitsOf(rule.burst ?? limit, rule), places, tenant: 1, weight: 1 };
+    return { limit, window, burst: permitsOf(rule.burst, rule), places, tenant: 1, weight: 1 };
   },
   isAhead: ({ at }, now) => setBack(at, now) > 0,
   bySubject({ share }) {

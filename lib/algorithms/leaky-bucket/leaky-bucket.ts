@@ -60,8 +60,8 @@ export const leakyBucket: AlgorithmDefinition<LeakyBucketOptions, Backlog, Leaky
   ],
   options: { queue: capacityOption(0), delayAfter: integer(0, 1e9) },
   check(rule) {
-    const { limit, delayAfter = 0 } = rule;
-    const queue = permitsOf(rule.queue ?? limit, rule);
+    const { delayAfter = 0 } = rule;
+    const queue = permitsOf(rule.queue, rule);
     if (delayAfter > queue) return `delayAfter is ${delayAfter}; allowed: at most the queue, ${queue}`;
     return checkRate({ ...rule, burst: queue + 1 });
   },
@@ -80,7 +80,7 @@ export const leakyBucket: AlgorithmDefinition<LeakyBucketOptions, Backlog, Leaky
       return { ...pace, capacity: 0, longest: 0, longestPart: 0, delayAfter: 0, delayAfterPart: 0 };
     }
     const atOnce = spanOf(delayAfter, limit, window);
-    const places = spanOf(permitsOf(rule.queue ?? limit, rule), limit, window);
+    const places = spanOf(permitsOf(rule.queue, rule), limit, window);
     const heldTo = { whole: atOnce.whole + (parseDuration(maxWait) ?? Infinity), part: atOnce.part };
     const longest = isLonger(places, heldTo) ? heldTo : places;
     return {

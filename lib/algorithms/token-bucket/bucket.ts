@@ -12,9 +12,8 @@ export interface BucketOptions {
 
 /** Returns what is wrong with the tokens of a new bucket, or with the rate; `undefined` if nothing is. */
 export function checkBucket(rule: Quota & BucketOptions): string | undefined {
-  const { limit, cost = 1 } = rule;
-  const burst = permitsOf(rule.burst ?? limit, rule);
-  const { initial = burst } = rule;
+  const burst = permitsOf(rule.burst, rule);
+  const { cost = 1, initial = burst } = rule;
   if (initial > burst) return `initial is ${initial}; allowed: at most the burst, ${burst}`;
   if (initial < Math.min(cost, burst)) {
     return `initial is ${initial}; allowed: at least the cost, ${cost}, since a new subject's denial starts no bucket`;

@@ -38,7 +38,7 @@ export const intervalBucket: Variant<IntervalOptions, WindowState, keyof Paramet
   perProcess: bucketPerProcess,
   compile(rule) {
     const { limit, window, overdraft = false } = rule;
-    const burst = permitsOf(rule.burst ?? limit, rule);
+    const burst = permitsOf(rule.burst, rule);
     return { limit, window, burst, initial: rule.initial ?? burst, overdraft: Number(overdraft) };
   },
   queues: true,
