@@ -130,7 +130,7 @@ export class Engine {
       lost.abort(reason);
       if (!this.closing) onLost?.();
     };
-    const hold = (leases: Leases<Adjustment>): void => leases.hold(held, { abort }, isBounded);
+    const hold = (leases: Leases): void => leases.hold(held, { abort }, isBounded);
     if (held.length > 0) this.withLeases(hold, () => lost.abort());
     const end = (): Adjustment[] => {
       this.withLeases((leases) => leases.drop(held));
@@ -212,7 +212,7 @@ export class Engine {
   }
 
   /** Uses what renews leases: at once if it is loaded. */
-  private withLeases(use: (leases: Leases<Adjustment>) => void, failed = (): void => undefined): void {
+  private withLeases(use: (leases: Leases) => void, failed = (): void => undefined): void {
     if (this.waits) use(this.waits.leases);
     else void this.openWaits().then(({ leases }) => use(leases), failed);
   }

@@ -8,7 +8,7 @@ const DAY_MS = 86_400_000;
 
 describe('the renewals of leases', () => {
   let calls: { at: number; renewals: readonly Adjustment[] }[];
-  let leases: Leases<Adjustment>;
+  let leases: Leases;
 
   beforeEach(() => {
     jest.useFakeTimers();
@@ -57,7 +57,7 @@ describe('the renewals of leases', () => {
   it('end before the lease does if the store cannot be reached, also while it is waited for', async () => {
     const renewals = [() => Promise.resolve([undefined]), () => new Promise<[]>(() => undefined)];
     for (const renew of renewals) {
-      const unreachable = new Leases<Adjustment>(renew);
+      const unreachable = new Leases(renew);
       const lost = new AbortController();
       const [lease] = hold(1, 30 * SECOND_MS);
       unreachable.hold([lease!], lost);

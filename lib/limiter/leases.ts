@@ -1,5 +1,6 @@
 import { every, type Timer } from '../contracts/timer.js';
 import type { Adjustment } from '../contracts/store.js';
+import type { Adjusts } from './abandoned-requests.js';
 
 const MICROSECONDS_PER_MS = 1000;
 const RENEWALS_PER_LEASE = 3;
@@ -23,9 +24,6 @@ export interface Held {
   readonly end: () => readonly Adjustment[];
 }
 
-/** Renews leases. Returns for each whether it still existed; `undefined` if that is unknown. Never rejects. */
-type Renew<Lease> = (renewals: readonly Lease[]) => Promise<readonly (boolean | undefined)[]>;
-
 interface Renewal {
   /** Aborted when the lease is lost; absent when it is dropped: a table of the map may keep the rest of it. */
   lost: Pick<AbortController, 'abort'> | undefined;
@@ -44,20 +42,21 @@ interface Renewal {
  * Renewals are spread over the interval and are sent in calls of at most 100, so that many leases do not block the
  * store.
  */
-export class Leases<Lease extends Adjustment> {
-  private readonly held = new Map<Lease, Renewal>();
+export class Leases {
+  private readonly held = new Map<Adjustment, Renewal>();
   /** The leases of reservations, the oldest first. */
-  private readonly bounded = new Set<Lease>();
+  private readonly bounded = new Set<Adjustment>();
   private timer: Timer | undefined;
   private lookEveryMs = Infinity;
   private isRenewing = false;
   private isClosed = false;
   private turn = 0;
 
-  constructor(private readonly renew: Renew<Lease>) {}
+  /** @param renew never rejects */
+  constructor(private readonly renew: Adjusts) {}
 
   /** @param isBounded whether the leases end when they are held for a day, or when there are 10,000 newer ones */
-  hold(renewals: readonly Lease[], lost: NonNullable<Renewal['lost']>, isBounded = false): void {
+  hold(renewals: readonly Adjustment[], lost: NonNullable<Renewal['lost']>, isBounded = false): void {
     const until = isBounded ? performance.now() + LONGEST_MS : Infinity;
     for (const renewal of renewals) {
       const leaseMs = (renewal.parameters['lease'] ?? Infinity) / MICROSECONDS_PER_MS;
@@ -72,7 +71,7 @@ export class Leases<Lease extends Adjustment> {
     }
   }
 
-  drop(renewals: readonly Lease[]): void {
+  drop(renewals: readonly Adjustment[]): void {
     for (const renewal of renewals) {
       const held = this.held.get(renewal);
       if (held) held.lost = undefined;
@@ -109,7 +108,7 @@ export class Leases<Lease extends Adjustment> {
 
   private async renewDue(): Promise<void> {
     const now = performance.now();
-    const due: Lease[] = [];
+    const due: Adjustment[] = [];
     for (const [renewal, held] of this.held) {
       // Before the next look, another process may have the permits.
       if (held.until <= now || held.endsAt - this.lookEveryMs <= now) this.lose(renewal, held);
@@ -123,7 +122,7 @@ export class Leases<Lease extends Adjustment> {
     this.isRenewing = false;
   }
 
-  private async renewAll(renewals: readonly Lease[]): Promise<void> {
+  private async renewAll(renewals: readonly Adjustment[]): Promise<void> {
     const sentAt = performance.now();
     const renewed = await this.renew(renewals);
     for (const [index, renewal] of renewals.entries()) {
@@ -135,7 +134,7 @@ export class Leases<Lease extends Adjustment> {
     }
   }
 
-  private lose(renewal: Lease, { lost }: Renewal): void {
+  private lose(renewal: Adjustment, { lost }: Renewal): void {
     lost?.abort(new Error('the lease has ended'));
     this.drop([renewal]);
   }

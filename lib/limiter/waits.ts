@@ -8,7 +8,7 @@ import { WaitingRoom } from './waiting-room.js';
 /** What a limiter needs when requests wait for permits, or hold them. */
 export class Waits {
   readonly room: WaitingRoom;
-  readonly leases: Leases<Adjustment>;
+  readonly leases: Leases;
   private readonly abandoned: AbandonedRequests;
 
   /**
@@ -24,7 +24,7 @@ export class Waits {
     instance: string,
   ) {
     this.room = new WaitingRoom(store, base, prefix, instance);
-    this.leases = new Leases<Adjustment>(adjust);
+    this.leases = new Leases(adjust);
     this.abandoned = new AbandonedRequests(adjust, base.clock);
   }
 
