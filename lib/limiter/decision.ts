@@ -53,6 +53,11 @@ export function isPaid({ cost }: Hit): boolean {
   return cost > 0;
 }
 
+/** Whether a hit holds permits under the name of a lease. */
+export function isHeld(hit: Hit): boolean {
+  return hit.lease !== undefined && isPaid(hit);
+}
+
 /** The decision for a request: the result of the strictest enforced rule, and all results. */
 export class DecidedHit implements Decision {
   readonly allowed: boolean;

@@ -1,13 +1,13 @@
 import { toMicroseconds } from '../contracts/clock.js';
 import type { Decision } from '../contracts/decision.js';
-import type { Adjustment, DecideOptions, Hit, HitResult, Store } from '../contracts/store.js';
+import type { Adjustment, DecideOptions, HitResult, Store } from '../contracts/store.js';
 import type { BaseStore } from '../contracts/base-store.js';
 import type { MaybePromise } from '../contracts/thenable.js';
 import type { CompiledRule, RuleHit } from '../rules/compiled-rule.js';
 import type { KeyedRule } from '../rules/keyed-rule.js';
 import { Keys } from '../rules/keys.js';
 import type { Adjusts } from './abandoned-requests.js';
-import { isPaid, DecidedHit, decisionOf, refundsOf } from './decision.js';
+import { isHeld, DecidedHit, decisionOf, refundsOf } from './decision.js';
 import { RateLimitEvents } from './events.js';
 import type { Held, Leases } from './leases.js';
 import { type EngineOptions, type RefundOptions, type Wait, waitOf } from './rate-limiter.options.js';
@@ -123,7 +123,6 @@ export class Engine {
    * @param isBounded whether it ends leases that are held too long, or are too many
    */
   held(decision: Decision, isBounded = false, onLost?: () => void): Held {
-    const isHeld = (hit: Hit): boolean => hit.lease !== undefined && isPaid(hit);
     const held = DecidedHit.chargeOf(decision)?.take('renew', isHeld) ?? [];
     const lost = new AbortController();
     const abort = (reason: unknown): void => {

@@ -1,9 +1,8 @@
 import { isDenied, type Hit, type HitResult } from '../contracts/store.js';
 import type { RuleHit } from '../rules/compiled-rule.js';
-import { Charge, isPaid } from './decision.js';
+import { Charge, isHeld, isPaid, toMilliseconds } from './decision.js';
 import { type Turn, WaitingRequest } from './waiting-request.js';
 
-const MICROSECONDS_PER_MS = 1000;
 /** While turns are not reported, a waiting request is sent again at this interval, in microseconds. */
 const UNREPORTED = 1e6;
 const ASKS_PER_LEASE = 3;
@@ -53,7 +52,7 @@ export class QueuedRequest extends WaitingRequest {
       const isReported = isTrusted && result.source !== 'fallback';
       return [renewal, isQueued(hit, result) ? result.delay : Infinity, isReported ? Infinity : UNREPORTED];
     });
-    return Math.ceil(Math.min(...pauses) / MICROSECONDS_PER_MS);
+    return toMilliseconds(Math.min(...pauses));
   }
 
   /**
@@ -113,10 +112,6 @@ export function ownerOf(lease: string): string {
 
 function isLeased({ lease }: Hit): boolean {
   return lease !== undefined;
-}
-
-function isHeld(hit: Hit): boolean {
-  return isLeased(hit) && isPaid(hit);
 }
 
 /** Whether a lease has only a place in the queue so far. */

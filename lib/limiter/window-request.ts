@@ -1,5 +1,6 @@
 import type { DecideOptions, HitResult, Store } from '../contracts/store.js';
 import type { RuleHit } from '../rules/compiled-rule.js';
+import { toMilliseconds } from './decision.js';
 import { maxWaitOf } from './rate-limiter.options.js';
 import { type Turn, WaitingRequest } from './waiting-request.js';
 
@@ -30,7 +31,7 @@ export class WindowRequest extends WaitingRequest {
   async decide({ until, first }: Turn): Promise<number | undefined> {
     if (first !== this) return this.decideBehind(first, until);
     this.results = await this.store.decide(this.hits, this.optionsOf(until));
-    const retryMs = this.queues ? blockOf(this.hits, this.results) : retryOf(this.hits, this.results);
+    const retryMs = this.retryMs();
     if (retryMs === undefined) return undefined;
     this.nextAt = performance.now() + retryMs;
     return this.nextAt > until ? undefined : retryMs;
@@ -51,6 +52,20 @@ export class WindowRequest extends WaitingRequest {
         ? await this.store.decide(this.hits, this.optionsOf(until))
         : deniedUntil(nextAt, this.hits, await this.store.decide(this.hits, { dryRun: true }));
     return undefined;
+  }
+
+  /** Returns the milliseconds until denied hits may be allowed; `undefined` if there is nothing to wait for. */
+  private retryMs(): number | undefined {
+    const hasWaits = this.hits.some((hit) => hit.wait);
+    const waits: number[] = [];
+    for (const [index, { wait, shadow }] of this.hits.entries()) {
+      const { allowed, blockedFor, retryAfter } = this.results[index]!;
+      if (allowed || shadow) continue;
+      const isAwaited = this.queues ? blockedFor === retryAfter : !hasWaits || wait !== undefined;
+      if (!isAwaited) return undefined;
+      waits.push(retryAfter ?? Infinity);
+    }
+    return waits.length === 0 ? undefined : toMilliseconds(Math.max(...waits));
   }
 
   /** Returns the options of a decision: where permits are charged ahead, their delay must fit into the time left. */
@@ -77,26 +92,4 @@ function deniedUntil(
   return results.map((result, index) =>
     result.allowed && !hits[index]!.shadow ? { ...result, allowed: false, retryAfter } : result,
   );
-}
-
-/** Returns the milliseconds until the blocks of denied hits end; `undefined` if anything else denies them. */
-function blockOf(hits: readonly RuleHit[], results: readonly HitResult[]): number | undefined {
-  const denials = results.filter(({ allowed }, index) => !allowed && !hits[index]!.shadow);
-  const isBlock = ({ blockedFor, retryAfter }: HitResult): boolean => blockedFor === retryAfter;
-  return denials.every(isBlock) ? longestOf(denials) : undefined;
-}
-
-/** Returns the milliseconds until denied hits may be allowed; `undefined` if there is nothing to wait for. */
-function retryOf(hits: readonly RuleHit[], results: readonly HitResult[]): number | undefined {
-  const isDenial = (index: number): boolean => !results[index]!.allowed && !hits[index]!.shadow;
-  const hasWaits = hits.some((hit) => hit.wait);
-  if (hasWaits && hits.some((hit, index) => !hit.wait && isDenial(index))) return undefined;
-  return longestOf(results.filter((_result, index) => isDenial(index)));
-}
-
-/** Returns the longest wait of some denials in milliseconds; `undefined` if there are none. */
-function longestOf(denials: readonly HitResult[]): number | undefined {
-  if (denials.length === 0) return undefined;
-  const retryAfter = Math.max(...denials.map((denial) => denial.retryAfter ?? Infinity));
-  return Math.ceil(retryAfter / MICROSECONDS_PER_MS);
 }
