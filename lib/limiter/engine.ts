@@ -53,7 +53,7 @@ export class Engine {
         return [];
       }
     };
-    if (parts.waits) this.open(parts.waits);
+    if (parts.waits) this.opening = Promise.resolve(this.open(parts.waits));
     if (!options.awaitsReady) void this.pipeline?.instances.beat();
   }
 
@@ -190,15 +190,13 @@ export class Engine {
 
   /** Lets waiting requests follow the limits that their rules have now. */
   rulesChanged(): void {
-    this.pipeline?.rulesChanged();
+    this.pipeline?.prefetch.refundAll();
     this.waits?.room.rulesChanged();
   }
 
   /** Loads what waits for permits and holds them. */
   private openWaits(): Promise<Waits> {
-    return (this.opening ??= this.waits
-      ? Promise.resolve(this.waits)
-      : import('./waits.js').then(({ Waits: Loaded }) => this.open(Loaded)));
+    return (this.opening ??= import('./waits.js').then(({ Waits: Loaded }) => this.open(Loaded)));
   }
 
   private open(Opened: typeof Waits): Waits {

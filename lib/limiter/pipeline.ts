@@ -24,7 +24,7 @@ export class Pipeline {
   /** The store inside its layers: the deny cache is entered first. */
   readonly store: Store<RuleHit>;
   readonly instances: Instances;
-  private readonly prefetch: PrefetchLayer;
+  readonly prefetch: PrefetchLayer;
   /** One rule for each algorithm in use. */
   private readonly samples = new Map<Algorithm, KeyedRule>();
   private readonly ends: readonly ((() => void) | undefined)[];
@@ -85,10 +85,6 @@ export class Pipeline {
       [...new Set(this.samples.values())].flatMap((rule) => rule.hits(subject)),
     );
     void this.instances.beat();
-  }
-
-  rulesChanged(): void {
-    this.prefetch.refundAll();
   }
 
   /** Refunds prefetched permits, and stops heartbeats and reports: the store may outlive its limiters. */
