@@ -19,20 +19,16 @@ export interface FairShare {
 const MOST_NAMES = 1000;
 const WEIGHT = integer(1, 1000);
 
-const FIELDS: Readonly<Record<string, (value: unknown) => boolean>> = {
-  weights: (value) =>
-    isFields(value) && Object.keys(value).length <= MOST_NAMES && Object.values(value).every(WEIGHT.accepts),
-  weight: WEIGHT.accepts,
-};
-
 /** The check of the option `share`. */
 export const fairShareOption: OptionCheck = {
   allowed: `{ weights: { name: ${WEIGHT.allowed} }, weight: ${WEIGHT.allowed} }, each optional, with at most ${MOST_NAMES} names`,
-  accepts: (value) =>
-    isFields(value) &&
-    Object.entries(value).every(
-      ([field, each]) => each === undefined || (Object.hasOwn(FIELDS, field) && FIELDS[field]!(each)),
-    ),
+  accepts(value) {
+    if (!isFields(value)) return false;
+    const { weights = {}, weight = 1, ...others } = value;
+    const hasOthers = Object.values(others).some((each) => each !== undefined);
+    if (hasOthers || !isFields(weights) || Object.keys(weights).length > MOST_NAMES) return false;
+    return [weight, ...Object.values(weights)].every(WEIGHT.accepts);
+  },
   fix: (value) => {
     if (value === true) return 'write share: {} for equal shares';
     if (isFields(value) && 'by' in value) return 'write `by` on the rule: its subjects share the limit';
