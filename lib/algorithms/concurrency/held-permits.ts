@@ -1,12 +1,9 @@
 import { setBack } from '../../contracts/clock.js';
+import type { Numbers } from '../definition.js';
 import { firstAfter, PermitTable, type Holder } from './permit-table.js';
 
 /** The parameters of the rule: how many permits can be held, and for how long. */
-export interface Supply {
-  readonly limit: number;
-  /** Microseconds. */
-  readonly lease: number;
-}
+type Supply = Numbers<'limit' | 'lease'>;
 
 /**
  * The holders of permits, and the requests that wait for permits. A change returns a new view of one shared table, so

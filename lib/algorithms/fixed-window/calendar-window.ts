@@ -11,9 +11,7 @@ interface CalendarWindowOptions {
   readonly anchor?: number;
 }
 
-type CalendarWindowParameter = 'limit' | keyof WindowStarts;
-
-type Parameters = Numbers<CalendarWindowParameter>;
+type Parameters = Numbers<'limit' | keyof WindowStarts>;
 
 const lengthOf = ({ coming, last }: WindowStarts): number => last - coming;
 
@@ -40,7 +38,7 @@ class CalendarGrid extends Grid<Parameters> {
  *
  * See docs/adr/0011-calendar-windows.md.
  */
-export const calendarWindow: Variant<CalendarWindowOptions, WindowState, CalendarWindowParameter> = {
+export const calendarWindow: Variant<CalendarWindowOptions, WindowState, keyof Parameters> = {
   name: 'calendar-window',
   version: 2,
   parameters: ['limit', 'previous', 'current', 'coming', 'last'],

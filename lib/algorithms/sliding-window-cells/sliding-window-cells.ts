@@ -16,16 +16,14 @@ export interface SlidingWindowCellsOptions extends Prefetchable {
 }
 
 /** The state of a key. */
-export interface SlidingWindowCellsState {
+export interface Cells {
   /** When the state was written, in microseconds since the epoch: an instant of the newest cell. */
   readonly written: number;
   /** Permits taken in each cell, newest first. */
   readonly counts: readonly number[];
 }
 
-type SlidingWindowCellsParameter = 'limit' | 'window' | 'cells';
-
-type Parameters = Numbers<'window' | 'cells'>;
+type Parameters = Numbers<'limit' | 'window' | 'cells'>;
 
 const DEFAULT_CELLS = 10;
 
@@ -38,11 +36,7 @@ const COUNTS_PER_SIZE = 32;
  *
  * After the clock was set back, what counted at the last write counts in the current cell.
  */
-export const slidingWindowCells: AlgorithmDefinition<
-  SlidingWindowCellsOptions,
-  SlidingWindowCellsState,
-  SlidingWindowCellsParameter
-> = {
+export const slidingWindowCells: AlgorithmDefinition<SlidingWindowCellsOptions, Cells, keyof Parameters> = {
   name: 'sliding-window-cells',
   version: 2,
   bound: 'any window',
@@ -108,7 +102,7 @@ export const slidingWindowCells: AlgorithmDefinition<
 };
 
 /** Returns the current cells of a key: the number of the newest, and the permits of each by age (0 is the newest). */
-function read(state: SlidingWindowCellsState | undefined, now: number, { window, cells }: Parameters) {
+function read(state: Cells | undefined, now: number, { window, cells }: Parameters) {
   const cell = cellAt(now, window, cells);
   const counts = new Array<number>(cells + 1).fill(0);
   if (!state) return { written: now, cell, counts };

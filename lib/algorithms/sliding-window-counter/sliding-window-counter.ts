@@ -6,12 +6,10 @@ import { setBack } from '../../contracts/clock.js';
 /** Options of `algorithm: 'sliding-window-counter'`. */
 export type SlidingWindowCounterOptions = Prefetchable;
 
-type SlidingWindowCounterParameter = 'limit' | 'window' | 'unit';
-
-type Parameters = Numbers<SlidingWindowCounterParameter>;
+type Parameters = Numbers<'limit' | 'window' | 'unit'>;
 
 /** Two windows that are aligned to the clock. */
-export interface SlidingWindowCounterState {
+export interface WindowCounts {
   /** When the state was written, in microseconds since the epoch: an instant of the current window. */
   readonly written: number;
   /** Permits taken in the current window. */
@@ -21,11 +19,7 @@ export interface SlidingWindowCounterState {
 }
 
 /** Returns the windows that apply now. */
-function read(
-  state: SlidingWindowCounterState | undefined,
-  now: number,
-  { window, unit }: Parameters,
-): SlidingWindowCounterState {
+function read(state: WindowCounts | undefined, now: number, { window, unit }: Parameters): WindowCounts {
   if (!state) return { written: now, current: 0, previous: 0 };
   const { written, current, previous } = state;
   const start = startOf(written, window);
@@ -59,7 +53,7 @@ function leftWhen(count: number, room: number, window: number, unit: number): nu
 /** Returns how long until a request would be allowed that is denied now; `null` if it never would be. */
 function retryAfter(
   cost: number,
-  { written, current, previous }: SlidingWindowCounterState,
+  { written, current, previous }: WindowCounts,
   now: number,
   { limit, window, unit }: Parameters,
 ): number | null {
@@ -70,7 +64,7 @@ function retryAfter(
 }
 
 /** Returns how long until the full limit is available: until a request of that cost would be allowed. */
-function fullAfter(windows: SlidingWindowCounterState, now: number, parameters: Parameters): number {
+function fullAfter(windows: WindowCounts, now: number, parameters: Parameters): number {
   if (windows.current + windows.previous === 0) return 0;
   return Math.max(0, retryAfter(parameters.limit, windows, now, parameters)!);
 }
@@ -87,8 +81,8 @@ function fullAfter(windows: SlidingWindowCounterState, now: number, parameters: 
  */
 export const slidingWindowCounter: AlgorithmDefinition<
   SlidingWindowCounterOptions,
-  SlidingWindowCounterState,
-  SlidingWindowCounterParameter
+  WindowCounts,
+  keyof Parameters
 > = {
   name: 'sliding-window-counter',
   version: 2,

@@ -12,7 +12,7 @@ interface WarmUpOptions extends BucketOptions, Overdrawable {
   readonly refill?: 'continuous' | 'interval';
 }
 
-type WarmUpParameter = 'limit' | 'window' | 'warmUp';
+type Parameters = Numbers<'limit' | 'window' | 'warmUp'>;
 
 export interface WarmUpState {
   /** The instant at which the next request may proceed, in microseconds since the epoch. */
@@ -60,7 +60,7 @@ function surchargeOf(stored: number, spent: number, warmUp: number): number {
 function write(
   now: number,
   { nextFree, stored, written }: Omit<ReturnType<typeof read>, 'busy'>,
-  { limit, warmUp }: Numbers<WarmUpParameter>,
+  { limit, warmUp }: Parameters,
 ): Next<WarmUpState> {
   const busy = roundUp(nextFree) - now;
   const state = { nextFree: nextFree.whole, part: nextFree.part, limit, stored, written };
@@ -79,7 +79,7 @@ function write(
  *
  * See docs/adr/0010-warm-up.md.
  */
-export const warmUp: Variant<WarmUpOptions, WarmUpState, WarmUpParameter> & { readonly queues: true } = {
+export const warmUp: Variant<WarmUpOptions, WarmUpState, keyof Parameters> & { readonly queues: true } = {
   name: 'token-bucket-warm-up',
   version: 2,
   parameters: ['limit', 'window', 'warmUp'],
