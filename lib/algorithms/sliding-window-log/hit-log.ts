@@ -7,6 +7,9 @@
  * them. Use only the newest log: a `push` to an older one overwrites entries of the newer ones.
  */
 export class HitLog {
+  /** The log of a fresh key. */
+  static readonly EMPTY = new HitLog([0, 0], 0, 1);
+
   /**
    * @param values the instant of each entry, followed by its total: in one array, since each is memory to wait for
    * @param first the first entry
@@ -17,10 +20,6 @@ export class HitLog {
     private readonly first: number,
     private readonly end: number,
   ) {}
-
-  static empty(): HitLog {
-    return new HitLog([0, 0], 0, 1);
-  }
 
   get lastInstant(): number {
     return this.values[2 * this.end - 2]!;
@@ -62,7 +61,7 @@ export class HitLog {
   /** Returns the log with one more request, and with the entry at index `base` as its base. */
   push(instant: number, total: number, base: number): HitLog {
     const first = this.first + base;
-    if (this === EMPTY_LOG) return new HitLog([0, 0, instant, total], 0, 2);
+    if (this === HitLog.EMPTY) return new HitLog([0, 0, instant, total], 0, 2);
     if (first > 32 && first * 2 > this.end) {
       const kept = this.values.slice(2 * first, 2 * this.end);
       return new HitLog(kept, 0, this.end - first).push(instant, total, 0);
@@ -84,7 +83,7 @@ export class HitLog {
 
   /** Returns the log up to the first request whose total is at least `total`. */
   private until(total: number): HitLog {
-    if (total === this.total(0)) return EMPTY_LOG;
+    if (total === this.total(0)) return HitLog.EMPTY;
     const end = this.first + this.firstTotalReaching(total, 0) + 1;
     return new HitLog(this.values, this.first, end);
   }
@@ -109,6 +108,3 @@ export class HitLog {
     return probe;
   }
 }
-
-/** The log of a fresh key. */
-export const EMPTY_LOG = HitLog.empty();

@@ -1,6 +1,6 @@
 import { allow, deny, NEVER, type AlgorithmDefinition } from '../definition.js';
 import { setBack } from '../../contracts/clock.js';
-import { EMPTY_LOG, type HitLog } from './hit-log.js';
+import { HitLog } from './hit-log.js';
 
 /** `algorithm: 'sliding-window-log'` has no options of its own. */
 export type SlidingWindowLogOptions = Record<never, never>;
@@ -66,10 +66,10 @@ export const slidingWindowLog: AlgorithmDefinition<SlidingWindowLogOptions, HitL
 
 /** Returns the log that applies now: an empty one if every request has expired. */
 function read(state: HitLog | undefined, now: number, window: number): HitLog {
-  if (state === undefined || state.lastInstant <= now - window) return EMPTY_LOG;
+  if (state === undefined || state.lastInstant <= now - window) return HitLog.EMPTY;
   if (setBack(state.lastInstant, now) === 0) return state;
   const used = state.lastTotal - state.total(baseAt(state, state.lastInstant, window));
-  return EMPTY_LOG.push(now, used, 0);
+  return HitLog.EMPTY.push(now, used, 0);
 }
 
 /** Returns the index of the last entry that does not count at an instant. */
