@@ -1,6 +1,6 @@
 import { checkDecision, type Decision, type RuleDecision } from '../contracts/decision.js';
-import { DURATION_ALLOWED, durationFix, parseDuration, type Duration } from '../contracts/duration.js';
-import { AUTHORSHIP, readOptions } from '../contracts/options.js';
+import { parseDuration, type Duration } from '../contracts/duration.js';
+import { AUTHORSHIP, durationOption, readOptions, rejection } from '../contracts/options.js';
 import { ifValid, rejectConfig, rejectValue } from '../contracts/rate-limit-config.error.js';
 import type { Cost, CompiledRule, RuleHit } from '../rules/compiled-rule.js';
 import { checkTogether, readSubject, RuleCache } from '../rules/rule-cache.js';
@@ -140,8 +140,7 @@ export class ProgramOperations {
   ): Promise<void> {
     const author = readOptions('block', options, AUTHORSHIP);
     const microseconds = parseDuration(duration);
-    if (microseconds === undefined)
-      rejectValue('duration', duration, DURATION_ALLOWED, durationFix(duration));
+    if (microseconds === undefined) rejectConfig(rejection('duration', duration, durationOption));
     const counters = this.blockable('block', rule, subject);
     await blockHits(this.engine, counters, microseconds);
     this.engine.events.blocked(counters, microseconds / 1000, author);

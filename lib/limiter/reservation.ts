@@ -147,7 +147,7 @@ export class Reservation<Actual = number | CostByRule> implements AsyncDisposabl
   private byName(actual: Cost): Cost {
     const { hits, settles } = this.rules;
     const names = namesOf(hits);
-    if (typeof actual !== 'object' || actual === null) {
+    if (typeof actual !== 'object') {
       if (settles !== undefined) return { [settles]: actual };
       if (names.length === 1) return actual;
       const example = `{ ${quoted(names.slice(0, 1))}: ${actual} }`;
