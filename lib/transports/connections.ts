@@ -88,12 +88,8 @@ export class Connections {
       const exception = this.answerOf(error);
       const { contentType } = exception as { readonly contentType?: unknown };
       const type = typeof contentType === 'string' ? contentType : 'application/json';
-      return {
-        status: exception.getStatus(),
-        message: exception.message,
-        body: exception.getResponse(),
-        headers: Object.fromEntries([...(connectingHeaders.get(client) ?? []), ['Content-Type', type]]),
-      };
+      const headers = Object.fromEntries(connectingHeaders.get(client) ?? []);
+      return { exception, headers: { ...headers, 'Content-Type': type } };
     }
   }
 

@@ -1,11 +1,11 @@
+import type { HttpException } from '@nestjs/common';
 import { after } from '../contracts/timer.js';
 import { isBackedUp, type SocketClient } from './ws.js';
 
 /** Why a client may not connect. */
 export interface Denied {
-  readonly status: number;
-  readonly message: string;
-  readonly body: string | object;
+  /** Its body can be sent. */
+  readonly exception: HttpException;
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -73,7 +73,8 @@ const SKIPS_RECOVERED =
 function attachSocketIo(server: SocketIoServer, check: CheckClient): void {
   server.use((socket, next) => {
     void check(socket).then((denied) => {
-      next(denied && Object.assign(new Error(denied.message), { data: denied.body }));
+      const error = denied?.exception;
+      next(error && Object.assign(new Error(error.message), { data: error.getResponse() }));
       if (denied) closeDenied(socket);
     });
   });
@@ -96,8 +97,9 @@ function attachWs({ options }: WsServer, check: CheckClient): void {
   options.verifyClient = (upgrade, verified) => {
     void check(upgrade.req).then((denied) => {
       if (denied) {
-        const { status, body, headers } = denied;
-        verified(false, status, typeof body === 'string' ? body : JSON.stringify(body), headers);
+        const body = denied.exception.getResponse();
+        const text = typeof body === 'string' ? body : JSON.stringify(body);
+        verified(false, denied.exception.getStatus(), text, denied.headers);
       } else if (!other) verified(true);
       else if (other.length >= 2) other(upgrade, verified);
       else verified(other(upgrade, verified) === true);
