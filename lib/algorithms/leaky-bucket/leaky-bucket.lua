@@ -49,13 +49,7 @@ end
 local function refund(key, now, cost, receipt, _, limit, window, _, _, _, _, _, time)
   if limit == 0 then return nil end
   local queue, part = read_backlog(key, now, limit, window, time)
-  if now + (part > 0 and queue + 1 or queue) ~= receipt or receipt <= now then return nil end
-
-  local back, back_part = span_of(cost, limit, window)
-  queue, part = queue - back, part - back_part
-  if part < 0 then queue, part = queue - 1, part + limit end
-  if queue < 0 then queue, part = 0, 0 end
-  return write_backlog(now, queue, part, limit, time)
+  return refund_backlog(now, queue, part, cost, receipt, true, limit, window, time)
 end
 
 return { step = step, refund = refund }

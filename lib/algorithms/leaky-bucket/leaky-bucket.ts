@@ -109,12 +109,9 @@ export const leakyBucket: AlgorithmDefinition<LeakyBucketOptions, Backlog, Leaky
 
     const isFull = cost > remaining && (cost > capacity || maxWait === 0);
     if (maxWait < Infinity && (isFull || (maxWait > 0 && delay > maxWait))) {
-      let retryAfter: number | null = null;
-      if (cost <= capacity && maxWait > 0) retryAfter = delay - maxWait;
-      else if (cost <= capacity) {
-        retryAfter = waitFor(minus(longest, spanOf(Math.max(0, cost - 1), limit, window), limit));
-      }
-      return deny(remaining, retryAfter, roundUp(ahead));
+      if (cost > capacity) return deny(remaining, null, roundUp(ahead));
+      const most = minus(longest, spanOf(cost - 1, limit, window), limit);
+      return deny(remaining, maxWait > 0 ? delay - maxWait : waitFor(most), roundUp(ahead));
     }
 
     const need = spanOf(cost, limit, window);
