@@ -1,5 +1,6 @@
 import type { Algorithm } from '../contracts/algorithm.js';
 import type { Fallback } from '../contracts/decision.js';
+import { entryOf } from '../contracts/entry-of.js';
 import { storeFaultOf } from '../contracts/store-fault.js';
 import type { Store } from '../contracts/store.js';
 import type { SharedStore } from '../contracts/base-store.js';
@@ -72,9 +73,7 @@ export class Pipeline {
 
   /** Adds the algorithms of a rule, and of its trial limit, to the trial of the servers. */
   sample(rule: CompiledRule, keyed: KeyedRule): void {
-    for (const { algorithm } of [rule, ...(rule.trial ? [rule.trial] : [])]) {
-      if (!this.samples.has(algorithm)) this.samples.set(algorithm, keyed);
-    }
+    for (const { algorithm } of [rule, rule.trial ?? rule]) entryOf(this.samples, algorithm, () => keyed);
   }
 
   /** Waits until every server has decided once with the algorithms in use, or has failed. */
