@@ -1,5 +1,6 @@
 import { toMicroseconds, type Clock } from '../contracts/clock.js';
 import type { Adjustment } from '../contracts/store.js';
+import type { RuleHit } from '../rules/compiled-rule.js';
 
 /** Maximum number of refunds that are kept, of all counters together. */
 const MOST = 1000;
@@ -44,6 +45,16 @@ export class AbandonedRequests {
   /** Refunds the charges of one request, by adjustments of the kind `refund-last`. */
   async refund(refunds: readonly Adjustment[]): Promise<void> {
     await Promise.all(refunds.map((refund) => this.send([this.keep(refund)])));
+  }
+
+  /** Refunds a request that leaves its queues: there, only what no later request waits behind. */
+  async leave(hits: readonly RuleHit[], refunds: readonly Adjustment[]): Promise<void> {
+    const queues = new Set(hits.filter(({ rule }) => rule.queues).map(({ key }) => key));
+    const others = refunds.filter(({ key }) => !queues.has(key));
+    await Promise.all([
+      this.refund(refunds.filter(({ key }) => queues.has(key))),
+      others.length > 0 ? this.adjust(others) : undefined,
+    ]);
   }
 
   private keep(refund: Adjustment): Abandoned {

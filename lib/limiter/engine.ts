@@ -14,7 +14,7 @@ import { type EngineOptions, type RefundOptions, type Wait, waitOf } from './rat
 import { Permit } from './permit.js';
 import { parts } from './parts.js';
 import type { Pipeline } from './pipeline.js';
-import type { Waits } from './waits.js';
+import type { Waits, waitsOf } from './waits.js';
 import { sleep } from '../contracts/timer.js';
 
 /** Decides hits of compiled rules in the store inside its layers, and provides refunds, permits and delays for the decisions. */
@@ -53,7 +53,7 @@ export class Engine {
         return [];
       }
     };
-    if (parts.waits) this.opening = Promise.resolve(this.open(parts.waits));
+    if (parts.waitsOf) this.opening = Promise.resolve(this.open(parts.waitsOf));
     if (!options.awaitsReady) void this.pipeline?.instances.beat();
   }
 
@@ -160,7 +160,8 @@ export class Engine {
     const refunds = refundsOf(decision, { onlyLast: true });
     const hits = DecidedHit.hitsOf(decision, refunds);
     this.events.refunded(() => hits, decision);
-    await (this.waits ?? (await this.openWaits())).abandon(hits, refunds);
+    const { abandoned } = this.waits ?? (await this.openWaits());
+    await abandoned.leave(hits, refunds);
   }
 
   /** Returns a rule, with its trial limit, that builds hits for any subject. */
@@ -196,11 +197,11 @@ export class Engine {
 
   /** Loads what waits for permits and holds them. */
   private openWaits(): Promise<Waits> {
-    return (this.opening ??= import('./waits.js').then(({ Waits: Loaded }) => this.open(Loaded)));
+    return (this.opening ??= import('./waits.js').then(({ waitsOf: loaded }) => this.open(loaded)));
   }
 
-  private open(Opened: typeof Waits): Waits {
-    this.waits = new Opened(this.store, this.base, this.adjust, this.keys.prefix, this.keys.instance);
+  private open(create: typeof waitsOf): Waits {
+    this.waits = create(this.store, this.base, this.adjust, this.keys);
     const { room, leases } = this.waits;
     if (this.pipeline) room.followFallback(this.options.fallback);
     if (this.ending.signal.aborted) void room.close();

@@ -4,8 +4,8 @@ import { parts } from './parts.js';
 import { Pipeline } from './pipeline.js';
 import { ProgramOperations } from './program-operations.js';
 import { loaded } from './rate-limiter.js';
-import { Waits } from './waits.js';
+import { waitsOf } from './waits.js';
 
 parts.pipeline = Pipeline;
 loaded.operations = ProgramOperations;
-parts.waits = Waits;
+parts.waitsOf = waitsOf;

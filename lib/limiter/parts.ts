@@ -1,5 +1,5 @@
 import type { Pipeline } from './pipeline.js';
-import type { Waits } from './waits.js';
+import type { waitsOf } from './waits.js';
 
 /**
  * The code that not every application loads: the pipeline is set before the first limiter whose store is shared; what is not set
@@ -7,5 +7,5 @@ import type { Waits } from './waits.js';
  */
 export const parts: {
   pipeline?: typeof Pipeline;
-  waits?: typeof Waits;
+  waitsOf?: typeof waitsOf;
 } = {};
