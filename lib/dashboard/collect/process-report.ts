@@ -5,7 +5,7 @@ import { readMinute, sum } from './counts.js';
 import type { RouteCounts, RuleCounts } from './rule-counts.js';
 import type { CountedElement } from './space-saving.js';
 
-/** Version of the form. Processes of other versions read each other's reports during a deploy: fields are only added. */
+/** Version of the form, which earlier releases require. Processes read reports of others during a deploy: fields are only added. */
 const VERSION = 3;
 /** Maximum length of the figures of all rules, without their subjects. */
 export const LONGEST_FIGURES = 48 * 1024;
