@@ -1,6 +1,6 @@
 import { durationFix, parseDuration, type Duration } from '../contracts/duration.js';
 import { integer, type OptionCheck } from '../contracts/options.js';
-import { perProcess, type Quota } from './definition.js';
+import { perProcess, type Example, type Quota } from './definition.js';
 import { NO_TIME, roundUp, spanOf } from './rate.js';
 
 const DAY = 86_400e6;
@@ -87,3 +87,18 @@ export function checkRate(rule: Quota & { readonly burst?: Capacity }): string |
   }
   return undefined;
 }
+
+/** Example rules of the algorithms with a burst and an overdraft. */
+export const BURST_EXAMPLES: readonly Example[] = [
+  { variant: '', rule: () => ({}) },
+  {
+    variant: 'with a burst',
+    rule: ({ limit, windowMs }) => ({ limit: 1, window: `${Math.ceil(windowMs / limit)}ms`, burst: limit }),
+  },
+  {
+    variant: 'with a burst of half the window',
+    rule: ({ windowMs }) => ({ burst: `${Math.ceil(windowMs / 2)}ms` }),
+    allAtOnce: false,
+  },
+  { variant: 'with an overdraft', rule: () => ({ overdraft: true }) },
+];

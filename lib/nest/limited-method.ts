@@ -75,8 +75,10 @@ export function startLimiter(limiter: MethodLimiter): () => void {
 
 function limiterOf(instance: object | undefined, method: LimitedMethod): MethodLimiter | undefined {
   const own = instance && ofInstances.get(instance);
-  if (own && !own.limiter) own.passed(method);
-  if (own) return own.limiter;
+  if (own) {
+    if (!own.limiter) own.passed(method);
+    return own.limiter;
+  }
   const [first] = running;
   if (running.size === 1) return first;
   if (instance && !first) passed.set(instance, method);

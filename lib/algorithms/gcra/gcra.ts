@@ -1,5 +1,6 @@
 import { refundBacklog, isAhead, takeFrom, type Backlog, type BurstPace } from '../backlog.js';
 import {
+  BURST_EXAMPLES,
   burstOption,
   capacityOf,
   checkRate,
@@ -40,19 +41,7 @@ export const gcra: AlgorithmDefinition<GcraOptions, Backlog, keyof BurstPace> & 
   name: 'gcra',
   version: 2,
   bound: 'rate',
-  examples: [
-    { variant: '', rule: () => ({}) },
-    {
-      variant: 'with a burst',
-      rule: ({ limit, windowMs }) => ({ limit: 1, window: `${Math.ceil(windowMs / limit)}ms`, burst: limit }),
-    },
-    {
-      variant: 'with a burst of half the window',
-      rule: ({ windowMs }) => ({ burst: `${Math.ceil(windowMs / 2)}ms` }),
-      allAtOnce: false,
-    },
-    { variant: 'with an overdraft', rule: () => ({ overdraft: true }) },
-  ],
+  examples: BURST_EXAMPLES,
   parameters: ['limit', 'window', 'burst', 'full', 'fullPart', 'time', 'overdraft'],
   options: {
     burst: burstOption,

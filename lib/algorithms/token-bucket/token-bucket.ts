@@ -10,7 +10,7 @@ import {
   type Backlog,
   type BurstPace,
 } from '../backlog.js';
-import { burstOption, paceOf, timePart, type Capacity, type Overdrawable } from '../burst.js';
+import { BURST_EXAMPLES, burstOption, paceOf, timePart, type Capacity, type Overdrawable } from '../burst.js';
 import type { AlgorithmDefinition } from '../definition.js';
 import { durationOption, FLAG, integer, oneOf } from '../../contracts/options.js';
 import { prefetchOption, slotOf, type Prefetchable } from '../prefetch-option.js';
@@ -69,17 +69,7 @@ export const tokenBucket: AlgorithmDefinition<TokenBucketOptions, Backlog, Token
   version: 2,
   bound: 'rate',
   examples: [
-    { variant: '', rule: () => ({}) },
-    {
-      variant: 'with a burst',
-      rule: ({ limit, windowMs }) => ({ limit: 1, window: `${Math.ceil(windowMs / limit)}ms`, burst: limit }),
-    },
-    {
-      variant: 'with a burst of half the window',
-      rule: ({ windowMs }) => ({ burst: `${Math.ceil(windowMs / 2)}ms` }),
-      allAtOnce: false,
-    },
-    { variant: 'with an overdraft', rule: () => ({ overdraft: true }) },
+    ...BURST_EXAMPLES,
     { variant: 'by the interval', rule: () => ({ refill: 'interval' }) },
     { variant: 'half full', rule: ({ limit }) => ({ initial: Math.ceil(limit / 2) }), allAtOnce: false },
     { variant: 'with a warm-up', rule: ({ windowMs }) => ({ warmUp: `${windowMs}ms` }), allAtOnce: false },
