@@ -210,6 +210,22 @@ describe('the last hour on the page', () => {
     await own.stop();
   });
 
+  it('has a minute that could not be added at the end of its process', async () => {
+    const [one, other] = [await start('f:'), await start('f:')];
+    await one.login('203.0.113.1');
+    await until(async () => (await allowedIn(other)) === 1, 'the request in the record');
+    const key = `f:{instances}:minute:${Math.floor(Date.now() / 60_000)}`;
+    await redis.lpush(key, 'a value of another type');
+    offset = 60_000;
+    await one.login('203.0.113.2');
+    await one.close();
+    await redis.del(key);
+    offset = 240_000;
+    const has = '"all":[1,0,0]';
+    await until(async () => (await redis.get(key))?.includes(has) === true, 'the minute to be added');
+    expect(await allowedIn(other)).toBe(1);
+  });
+
   it('has minutes without requests in memory, and no gap since the process started', async () => {
     const one = await startDashboard();
     await one.login('203.0.113.7');

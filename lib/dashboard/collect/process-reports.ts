@@ -41,8 +41,7 @@ const LONGEST_QUEUE_MS = 10_000;
 const LOOK_EVERY_MS = 100;
 
 interface Asked {
-  /** The processes; by default all that report. */
-  readonly ids?: readonly string[];
+  readonly ids?: readonly string[]; // By default all that report.
   /** How long to wait for other questions, and for answers, in milliseconds. */
   readonly queueMs?: number;
   readonly waitMs?: number;
@@ -105,10 +104,9 @@ export class ProcessReports implements OnModuleInit, OnApplicationShutdown {
     this.hasEnded = true;
     this.timer?.stop();
     this.limits.events.observe(undefined);
-    if (!this.records) return;
-    await this.addMinutes().catch(() => undefined);
-    const minute = this.collector.minutes.at(this.collector.clock() / 1000);
-    await this.records.end(added(minute), JSON.stringify(this.own(true)));
+    // If that fails, another process adds the minute of the last report, as if this process had been killed.
+    await this.addMinutes(true).catch(() => undefined);
+    this.records?.close();
   }
 
   get id(): string {
@@ -147,7 +145,7 @@ export class ProcessReports implements OnModuleInit, OnApplicationShutdown {
     if (!question) throw new ServiceUnavailableException(BUSY);
     const look = () => records.answers(question, others);
     const answers = until(waitMs, look, (found) => !found.includes(null));
-    return answers.finally(() => records.close(question)).catch(unreadable);
+    return answers.finally(() => records.endQuestion(question)).catch(unreadable);
   }
 
   /**
@@ -198,15 +196,17 @@ export class ProcessReports implements OnModuleInit, OnApplicationShutdown {
     }
   }
 
-  /** Adds the minutes that are over to those of the other processes. Returns whether there were any. */
-  private async addMinutes(): Promise<boolean> {
-    const { minutes } = this.collector;
-    const over = minutes.kept.slice(0, -1);
+  /** Adds the minutes that are over, at the end also the last, to those of the others. Returns whether there were any. */
+  private async addMinutes(isEnd = false): Promise<boolean> {
+    const { minutes, clock } = this.collector;
+    const last = minutes.at(clock() / 1000);
+    const over = minutes.kept.filter((each) => isEnd || each !== last);
     for (const minute of over) {
-      const { minute: at } = minute;
-      const record = { ...this.own(), minute: minutes.kept.find((each) => each.minute > at) };
-      await this.records!.addMinute(this.id, added(minute), JSON.stringify(record));
-      minutes.drop(at);
+      const isLast = minute === last;
+      const next = minutes.kept.find((each) => each.minute > minute.minute);
+      const record = JSON.stringify({ ...this.own(isLast), minute: next });
+      await this.records?.addMinute(this.id, added(minute), record, isLast ? ENDED_MS : KEPT_MS);
+      minutes.drop(minute.minute);
     }
     return over.length > 0;
   }

@@ -161,7 +161,7 @@ export class ProcessRecords {
   }
 
   /** Makes room for another question. */
-  async close({ id }: Question): Promise<void> {
+  async endQuestion({ id }: Question): Promise<void> {
     const text = await this.control.call((redis) => redis.get(this.keyOf('ask')));
     if (questionIn(text)?.id === id) await this.control.call((redis) => redis.unlink(this.keyOf('ask')));
   }
@@ -197,9 +197,7 @@ export class ProcessRecords {
     await this.control.call((redis) => redis.zrem(this.keyOf('list', name), ...texts));
   }
 
-  /** Adds the last minute of this process, keeps its record as long as the page shows its seconds, and ends the access. */
-  async end(minute: AddedMinute, record: string): Promise<void> {
-    await this.addMinute(this.id, minute, record, ENDED_MS).catch(() => undefined);
+  close(): void {
     this.control.close();
   }
 
