@@ -13,6 +13,7 @@ interface Waiting {
   readonly since: number;
   readonly resolve: (reply: Promise<unknown>) => void;
   readonly reject: (error: unknown) => void;
+  next?: Waiting | undefined;
 }
 
 /**
@@ -21,8 +22,9 @@ interface Waiting {
  */
 export class CallQueue implements Caller {
   private keysInFlight = 0;
-  /** The waiting calls, the oldest first. No literal, see docs/adr/0111-no-literals-for-what-waits.md. */
-  private readonly waiting = new Array<Waiting>();
+  /** The oldest and the newest waiting call: an array would be copied with each call that is taken from its front. */
+  private oldest: Waiting | undefined;
+  private newest: Waiting | undefined;
   /** Number of replies that arrived in time. */
   private replies = 0;
 
@@ -39,16 +41,23 @@ export class CallQueue implements Caller {
 
   /** @throws DeadlineError, or the error reply of the server */
   run(call: Call): Promise<unknown> {
-    const oldest = this.waiting[0];
+    const { oldest } = this;
     if (!oldest && this.hasRoomFor(call)) return this.write(call);
     const since = this.time.now;
     if (oldest && since - oldest.since > this.longestWaitMs) return Promise.reject(new Error(OVERLOADED));
-    return new Promise((resolve, reject) => this.waiting.push({ call, since, resolve, reject }));
+    return new Promise((resolve, reject) => {
+      const waiting: Waiting = { call, since, resolve, reject };
+      if (this.newest) this.newest.next = waiting;
+      else this.oldest = waiting;
+      this.newest = waiting;
+    });
   }
 
   /** Rejects every call that is not written yet. */
   refuse(error: unknown): void {
-    for (const { reject } of this.waiting.splice(0)) reject(error);
+    let refused = this.oldest;
+    this.oldest = this.newest = undefined;
+    for (; refused; refused = refused.next) refused.reject(error);
   }
 
   private hasRoomFor({ keysAdded }: Call): boolean {
@@ -71,13 +80,15 @@ export class CallQueue implements Caller {
       throw error;
     } finally {
       this.keysInFlight -= keysAdded;
-      if (this.waiting.length > 0) this.writeWaiting();
+      if (this.oldest) this.writeWaiting();
     }
   }
 
   private writeWaiting(): void {
-    for (let next = this.waiting[0]; next && this.hasRoomFor(next.call); next = this.waiting[0]) {
-      this.waiting.shift();
+    for (let next = this.oldest; next && this.hasRoomFor(next.call); next = this.oldest) {
+      this.oldest = next.next;
+      next.next = undefined; // It would keep the later ones from being collected.
+      if (!this.oldest) this.newest = undefined;
       next.resolve(this.write(next.call));
     }
   }
