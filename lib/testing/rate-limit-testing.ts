@@ -1,7 +1,8 @@
 import type { DecideOptions, Hit } from '../contracts/store.js';
 import { MemoryStore } from '../stores/memory/memory.store.js';
 import { UnlimitedStore } from '../stores/memory/unlimited.store.js';
-import { DURATION_ALLOWED, parseDuration, type Duration } from '../contracts/duration.js';
+import { parseDuration, type Duration } from '../contracts/duration.js';
+import { durationOption, rejection } from '../contracts/options.js';
 import { RateLimitService } from '../nest/rate-limit.service.js';
 import type { RouteReference } from '../nest/request/routes.js';
 import { RATE_LIMIT_STORE } from '../nest/tokens.js';
@@ -91,9 +92,7 @@ export class RateLimitTesting {
    */
   advance(duration: Duration): void {
     const microseconds = parseDuration(duration);
-    if (microseconds === undefined) {
-      throw new RangeError(`advance: got ${JSON.stringify(duration)}; allowed: ${DURATION_ALLOWED}`);
-    }
+    if (microseconds === undefined) throw new RangeError(rejection('advance', duration, durationOption));
     this.now += microseconds / 1000;
   }
 

@@ -94,7 +94,7 @@ describe('RateLimitTesting', () => {
 
   it('rejects a duration without a unit in advance()', () => {
     expect(() => limits.advance('60' as '60s')).toThrow(
-      /^advance: got "60"; allowed: an integer with a unit/,
+      /^advance: got "60": write "60s" or "60ms"; allowed: an integer with a unit/,
     );
   });
 });
