@@ -8,7 +8,7 @@ const ALLOWED =
   'limit/window, then an algorithm and its options, such as "100/1m" or "100/1m token-bucket burst=20"';
 
 /** Fields of a rule that change nothing in a simulation: one process, nothing enforced, no failing store. */
-const WITHOUT_EFFECT = ['mode', 'per', 'onStoreError', 'trial', 'prefetch'];
+const WITHOUT_EFFECT = ['mode', 'per', 'onStoreError', 'trial', 'alerts', 'prefetch'];
 
 /** The fields of a rule as text. */
 export type RuleText = Readonly<Record<string, string>>;
