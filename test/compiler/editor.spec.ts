@@ -152,15 +152,22 @@ const WRONG_RULES: readonly (readonly [rule: string, sentence: string])[] = [
 
 const FACTORIES = ['useFactory without parameters', 'useFactory with parameters'] as const;
 
-const SOURCES: readonly string[] = [
-  `useFactory: (config: Config) => ({ timeout: config.get('x') })`,
-  `useClass: class { createRateLimitOptions() { return { timeout: '5' }; } }`,
+/** A source of wrong options, and the sentence in the error about it. */
+const SOURCES: readonly (readonly [source: string, sentence: string])[] = [
+  [`useFactory: (config: Config) => ({ timeout: config.get('x') })`, 'timeout has the wrong type'],
+  [`useClass: class { createRateLimitOptions() { return { timeout: '5' }; } }`, 'timeout has the wrong type'],
+  [`useFactory: () => ({ redis: 'x', heders: false })`, 'heders: the module has no option heders'],
+  [
+    `useFactory: () => ({ redis: 'x', registerGuard: false })`,
+    'registerGuard: write registerGuard beside useFactory',
+  ],
 ];
 
 const RIGHT: readonly string[] = [
   `useFactory: () => ({ timeout: 5, rules: { a: { window: '1m', limit: 5, skipIf: (context) => context.getType() === 'ws' } } })`,
   `useFactory: (config) => ({ overrides: config.get('x') }), inject: [Config]`,
   `useFactory: async (config) => config.get('rateLimit')`,
+  `useFactory: (): Record<string, unknown> => ({ redis: 'x' })`,
   `useFactory: (): { redis: string; rules: Record<string, { window: string; limit: number }> } => ({ redis: 'x', rules: {} })`,
   `useFactory: () => (Math.random() > 2 ? { redis: 'x' } : { timeout: 5 })`,
   `useClass: class { createRateLimitOptions() { return { timeout: 5 }; } }`,
@@ -180,7 +187,7 @@ const compiler = openEditor(PREAMBLE, [
   ...MISSPELLED.map(([code]) => code),
   ...WRONG_DECORATORS.map(([, code]) => code),
   ...FACTORIES.flatMap((place) => WRONG_RULES.map(([rule]) => PLACES[place]!(rule))),
-  ...[...SOURCES, ...RIGHT].map(forRootAsync),
+  ...[...SOURCES.map(([source]) => source), ...RIGHT].map(forRootAsync),
 ]);
 
 it.each(WRONG_DECORATORS)('the error about %s is a sentence', (_title, code, sentence) => {
@@ -211,10 +218,10 @@ describe.each(FACTORIES)('the error about %s', (place) => {
 
 it.each(SOURCES)(
   'the error about forRootAsync({ %s }) has two lines with the cause in the first',
-  (source) => {
+  (source, sentence) => {
     const [error] = compiler.errors(forRootAsync(source));
     expect(error!.split('\n')).toHaveLength(2);
-    expect(error!.split('\n')[0]).toContain('"options.timeout has the wrong type"');
+    expect(error!.split('\n')[0]).toContain(`"options.${sentence}"`);
   },
 );
 

@@ -10,7 +10,7 @@ import type {
   NotOfLeases,
   OptionsOf,
 } from '../../rules/rule.js';
-import type { RateLimitModuleOptions } from '../rate-limit.options.js';
+import type { RateLimitModuleExtras, RateLimitModuleOptions } from '../rate-limit.options.js';
 import type { RouteRule, RouteRuleFields } from './route-rule.js';
 
 /** The fields of any rule and the options of any algorithm. {@link CheckedRule} states which of them can be combined. */
@@ -186,7 +186,11 @@ type CheckedOptions<Given> = {
     ? { readonly [Rule in keyof Given[Name]]: CheckedFields<Given[Name][Rule]> }
     : Name extends keyof RateLimitModuleOptions
       ? RateLimitModuleOptions[Name]
-      : Given[Name];
+      : string extends Name
+        ? Given[Name]
+        : Name extends keyof RateLimitModuleExtras
+          ? `write ${Name} beside useFactory`
+          : `the module has no option ${Name & string}`;
 };
 
 /** Sentences about wrong options in the result of a factory; `never` if there are none. */
