@@ -28,15 +28,18 @@ export interface Chromium {
 /** Starts one Chromium. Start one for each spec file, and close it in `afterAll`. */
 export async function startChromium(): Promise<Chromium> {
   const { path, env } = await chromiumBinary();
-  const browser = await puppeteer.launch({
-    executablePath: path,
-    env,
-    headless: 'shell',
-    timeout: 90_000,
-    protocolTimeout: 90_000,
-    // The tests may run as root and in containers with a small /dev/shm.
-    args: ['--no-sandbox', '--disable-dev-shm-usage', '--font-render-hinting=none'],
-  });
+  const launch = () =>
+    puppeteer.launch({
+      executablePath: path,
+      env,
+      headless: 'shell',
+      timeout: 90_000,
+      protocolTimeout: 90_000,
+      // The tests may run as root and in containers with a small /dev/shm.
+      args: ['--no-sandbox', '--disable-dev-shm-usage', '--font-render-hinting=none'],
+    });
+  // Chromium itself may fail to start on a busy machine: "Zygote could not fork".
+  const browser = await launch().catch(launch);
   return {
     browser,
     open: (url, look) => open(browser, url, look),
