@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { Controller, Get } from '@nestjs/common';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
 import { RateLimitHealth, RateLimitModule, type RateLimitModuleOptions } from '../../lib/index.js';
 import { closeApps, refusalToStart, startApp } from '../support/nest-app.js';
 import { freePort } from '../support/redis/free-port.mjs';
@@ -53,7 +54,11 @@ describe('the log and health report the cause when `redis` leads to', () => {
       tls: await startRedisServer({ tls: true }),
       sentinel: await startRedisServer({ sentinel: true, config: [monitor] }),
       node: await startRedisServer({ config: ['cluster-enabled yes'] }),
+      part: await startRedisServer({ config: ['cluster-enabled yes'] }),
     };
+    const node = new Redis(all.part.url);
+    await node.cluster('ADDSLOTS', 0);
+    await node.quit();
     for (const [name, server] of Object.entries(all)) ports[name] = server.port;
     servers.push(...Object.values(all));
     ports['nothing'] = await freePort();
@@ -124,6 +129,11 @@ describe('the log and health report the cause when `redis` leads to', () => {
       'a node of a Redis Cluster that was never created',
       () => `redis://127.0.0.1:${ports['node']}`,
       /^Redis at 127\.0\.0\.1:\d+ is a node of a Redis Cluster that serves no slots \(CLUSTERDOWN\); create the Cluster, or let the node join it$/,
+    ],
+    [
+      'a node of a Redis Cluster that is down',
+      () => `redis://127.0.0.1:${ports['part']}`,
+      /^Redis at 127\.0\.0\.1:\d+ belongs to a Cluster that is down \(CLUSTERDOWN\)$/,
     ],
     [
       'Sentinels that monitor no such master',

@@ -1,7 +1,7 @@
 import { entryOf } from '../../../contracts/entry-of.js';
 import type { StoreFault } from '../../../contracts/store-fault.js';
 import type { Bounds } from './bounded-options.js';
-import { ClusterServers, clusterOf, noSlots, oneOfSeveral, roleOf, servesAllSlots } from './topology.js';
+import { ClusterServers, clusterFault, clusterOf, oneOfSeveral, roleOf, servesAllSlots } from './topology.js';
 import {
   boundHandshake,
   connect,
@@ -175,7 +175,7 @@ export class CurrentClient {
     const isUsable = next.status === 'ready' && next.nodes?.('master').length !== 0;
     if (isUsable && !this.isClosed) return next;
     next.disconnect();
-    throw (await this.answer(noSlots)) ?? reason;
+    throw (await this.answer(clusterFault)) ?? reason;
   }
 
   private replace(next: StoreClient): true {

@@ -58,11 +58,15 @@ function noServer(client: StoreClient, master = 'mymaster'): StoreFault {
   return new StoreFault('topology', 'SENTINEL', `${what}; write ${fix}`);
 }
 
-/** Returns the fault of a node whose Cluster serves no slots yet; `undefined` if it serves some. */
-export async function noSlots(client: StoreClient): Promise<StoreFault | undefined> {
-  if ((await client.cluster('SLOTS')).length > 0) return undefined;
-  const what = `Redis at ${addressOf(client)} is a node of a Redis Cluster that serves no slots (CLUSTERDOWN)`;
-  return new StoreFault('state', 'CLUSTERDOWN', `${what}; create the Cluster, or let the node join it`);
+/** Returns the fault of a node whose Cluster serves no slots yet, or is down; `undefined` if it is up. */
+export async function clusterFault(client: StoreClient): Promise<StoreFault | undefined> {
+  if (!(await client.cluster('INFO')).includes('cluster_state:fail')) return undefined;
+  const slots = await client.cluster('SLOTS');
+  const what =
+    slots.length > 0
+      ? 'belongs to a Cluster that is down (CLUSTERDOWN)'
+      : 'is a node of a Redis Cluster that serves no slots (CLUSTERDOWN); create the Cluster, or let the node join it';
+  return new StoreFault('state', 'CLUSTERDOWN', `Redis at ${addressOf(client)} ${what}`);
 }
 
 function fault(message: string): StoreFault {
