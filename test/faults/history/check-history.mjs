@@ -28,7 +28,9 @@
 //                                     these subjects or of all. `clock: { ahead, steps }`: the largest step of the clock
 //                                     in milliseconds, and the number of steps forward. `servers`: how many decide, 1
 //                                     unless given
-//   { kind: 'report', process, at, event: 'storeError' }    a call failed or was lost; other reports are not checked
+//   { kind: 'report', process, at, event: 'storeError', isCut }
+//                                     a call failed or was lost, with the end of its connection if `isCut`; other reports
+//                                     are not checked
 //   { kind: 'charged', rule, subject, at, used }     the charged permits in Redis after all requests
 import { readFileSync } from 'node:fs';
 import { argv, exit } from 'node:process';

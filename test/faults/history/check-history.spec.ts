@@ -65,6 +65,7 @@ function decisions(from: number, change: HistoryLine = {}): HistoryLine[] {
 }
 
 const LOST = { kind: 'report', process: 1, event: 'storeError' };
+const CUT = { ...LOST, isCut: true };
 
 /** Histories without a violation. */
 const KEPT: readonly (readonly [string, readonly HistoryLine[]])[] = [
@@ -205,6 +206,10 @@ const KEPT: readonly (readonly [string, readonly HistoryLine[]])[] = [
   [
     'a denial after a release that was lost, before Redis has decided several requests',
     [HELD, hold(0, 'a'), release(10, 'a'), { ...LOST, at: 11 }, ...decisions(20), hold(30, 'b', denied)],
+  ],
+  [
+    'a denial within a second after a connection was closed with a release',
+    [HELD, hold(0, 'a'), release(10, 'a'), { ...CUT, at: 11 }, ...decisions(20), hold(900, 'b', denied)],
   ],
   [
     'a denial after a request that was lost, before Redis has decided several others',
@@ -561,6 +566,11 @@ const BROKEN: readonly (readonly [string, readonly HistoryLine[], RegExp])[] = [
     'a permit whose release was lost and that stays held when Redis has decided several requests',
     [HELD, hold(0, 'a'), release(10, 'a'), { ...LOST, at: 11 }, ...decisions(20), hold(40, 'b', denied)],
     /denied 1 at 40 with at most 0 of 1 used/,
+  ],
+  [
+    'a permit that stays held for longer than a second after a connection was closed with its release',
+    [HELD, hold(0, 'a'), release(10, 'a'), { ...CUT, at: 11 }, ...decisions(20), hold(1100, 'b', denied)],
+    /denied 1 at 1100 with at most 0 of 1 used/,
   ],
   [
     'a permit that stays held after its release though no call of it has failed',

@@ -8,10 +8,17 @@
  */
 const DECISIONS_IN_A_ROW = 4;
 
+/**
+ * The server may read the rest of a connection that was closed after calls of the next one, and with it after a release
+ * of what its calls held. The release is repeated after this time at most: see docs/adr/0022-lost-calls.md.
+ */
+const RELEASED_AGAIN_MS = 1000;
+
 /** The decisions of Redis, as recorded by the processes of a history. */
 export class LostCalls {
   #lanes = new Map();
   #failures = new Map();
+  #cuts = new Map();
   #laneOf;
 
   constructor(history, { hasSeveralServers }) {
@@ -19,6 +26,7 @@ export class LostCalls {
     this.#laneOf = ({ process, subject }) => (hasSeveralServers ? `${process} ${subject}` : process);
     for (const line of history) {
       if (line.event === 'storeError') listIn(this.#failures, line.process).push(line.at);
+      if (line.isCut) listIn(this.#cuts, line.process).push(line.at);
       if (line.kind === 'request' && line.source === 'redis')
         listIn(this.#lanes, this.#laneOf(line)).push(line);
     }
@@ -27,7 +35,7 @@ export class LostCalls {
 
   /** Returns when a lost request has certainly been executed, and its permits are released. */
   overAfter(request) {
-    return this.#settledAfter(request, request.answeredAt);
+    return this.#settledAfter(request, request.sentAt, request.answeredAt);
   }
 
   /**
@@ -37,20 +45,24 @@ export class LostCalls {
   returnedBy(returned) {
     if (!this.mayHaveLost(returned)) return returned.made === false ? Infinity : returned.endedAt;
     if (returned.made !== undefined) return returned.made ? returned.endedAt : Infinity;
-    return this.#settledAfter(returned, returned.endedAt);
+    return this.#settledAfter(returned, returned.sentAt, returned.endedAt);
   }
 
   /** Whether a call of the process failed while a permit was released. */
   mayHaveLost({ process, sentAt, endedAt }) {
-    return (this.#failures.get(process) ?? []).some((at) => at >= sentAt && at <= endedAt);
+    return hasWithin(this.#failures.get(process), sentAt, endedAt);
   }
 
-  #settledAfter(line, instant) {
+  #settledAfter(line, sentAt, endedAt) {
     const decided = this.#lanes.get(this.#laneOf(line)) ?? [];
-    let at = instant;
+    let at = endedAt;
     for (let nth = 0; nth < DECISIONS_IN_A_ROW; nth += 1) at = nextAnswer(decided, at);
-    return at;
+    return hasWithin(this.#cuts.get(line.process), sentAt, endedAt) ? at + RELEASED_AGAIN_MS : at;
   }
+}
+
+function hasWithin(instants = [], from, to) {
+  return instants.some((at) => at >= from && at <= to);
 }
 
 function listIn(map, name) {

@@ -31,7 +31,13 @@ export async function startLimits({ redis, instances, hasOwnClock }, history) {
   const watch = (events) => {
     events.on('breaker', ({ state, server }) => report('event', { event: 'breaker', state, server }));
     events.on('storeError', ({ error, call }) =>
-      report('event', { event: 'storeError', call, server: error.server, message: String(error) }),
+      report('event', {
+        event: 'storeError',
+        call,
+        server: error.server,
+        message: String(error),
+        isCut: error.kind === 'connection',
+      }),
     );
     return events;
   };
