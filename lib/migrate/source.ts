@@ -38,12 +38,7 @@ export class Source {
 
   /** Returns the name that the file uses for an export of a package; `undefined` if it does not import it. */
   localName(exported: string, from = THROTTLER): string | undefined {
-    for (const declaration of this.file.getImportDeclarations()) {
-      if (!isFrom(declaration.getModuleSpecifierValue(), from)) continue;
-      const found = declaration.getNamedImports().find((each) => each.getName() === exported);
-      if (found) return found.getAliasNode()?.getText() ?? found.getName();
-    }
-    return undefined;
+    return localNameIn(this.file, exported, from);
   }
 
   /** Whether a node is the name of an export of throttler. */
@@ -57,9 +52,10 @@ export class Source {
     return name;
   }
 
-  /** The name of throttler's helper that a node is, such as `minutes`. */
+  /** The name of throttler's helper that a node is, such as `minutes`; the node may be in another file. */
   helperOf(node: Node): string | undefined {
-    return Object.keys(HELPERS).find((name) => this.is(node, name));
+    const file = node.getSourceFile();
+    return Object.keys(HELPERS).find((name) => node.getText() === localNameIn(file, name, THROTTLER));
   }
 
   /** The value of a constant expression. */
@@ -131,7 +127,7 @@ export class Source {
   /** Returns where the file uses a name, besides its imports. */
   usesOf(name: string | undefined): TsMorph.Identifier[] {
     const names = this.file.getDescendantsOfKind(SyntaxKind.Identifier);
-    const uses = names.filter((each) => each.getText() === name);
+    const uses = names.filter((each) => each.getText() === name && !isNameOfMember(each));
     return uses.filter((each) => !each.getFirstAncestorByKind(SyntaxKind.ImportDeclaration));
   }
 
@@ -146,6 +142,26 @@ export class Source {
     if (known) known.addNamedImports(namedImports);
     else this.file.addImportDeclaration({ moduleSpecifier: from, namedImports });
   }
+}
+
+function localNameIn(file: TsMorph.SourceFile, exported: string, from: string): string | undefined {
+  for (const declaration of file.getImportDeclarations()) {
+    if (!isFrom(declaration.getModuleSpecifierValue(), from)) continue;
+    const found = declaration.getNamedImports().find((each) => each.getName() === exported);
+    if (found) return found.getAliasNode()?.getText() ?? found.getName();
+  }
+  return undefined;
+}
+
+/** Whether a node only names a member, which has nothing to do with an import of the same name. */
+function isNameOfMember(node: Node): boolean {
+  const parent = node.getParent();
+  const isMember =
+    Node.isMethodDeclaration(parent) ||
+    Node.isPropertyDeclaration(parent) ||
+    Node.isPropertyAssignment(parent) ||
+    Node.isPropertyAccessExpression(parent);
+  return isMember && parent.getNameNode() === node;
 }
 
 /** Whether a module is a package, or a file of it. */
@@ -172,7 +188,9 @@ export function durationFor(source: Source, value: Node): string {
   if (!signature) return `\`\${${text}}ms\``;
   const isAsync = signature.getReturnType().getText().startsWith('Promise');
   const call = `(${text})(${signature.getParameters().length > 0 ? 'context' : ''})`;
-  return `${isAsync ? 'async ' : ''}(context) => \`\${${isAsync ? 'await ' : ''}${call}}ms\` as const`;
+  // The compiler does not infer the parameter of a function in `window`.
+  const parameter = `context: ${source.need('ExecutionContext', '@nestjs/common')}`;
+  return `${isAsync ? 'async ' : ''}(${parameter}) => \`\${${isAsync ? 'await ' : ''}${call}}ms\` as const`;
 }
 
 /** Returns the largest unit that divides a number of milliseconds. */

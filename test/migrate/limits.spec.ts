@@ -531,3 +531,48 @@ it.each([
   expect(text('app.module.ts')).toContain('MIGRATE_BY_HAND');
   expect(isSame).toBe(false);
 });
+
+it('the duration of a decorator in another file is known by the imports of that file', async () => {
+  const { rows, text } = await migrated({
+    'limits.ts': `import { Throttle, seconds, weeks } from '@nestjs/throttler';
+      export const Rare = Throttle({ default: { limit: 1, ttl: weeks(2) } });
+      export const OFTEN = { default: { limit: 9, ttl: seconds(5) } };`,
+    'app.module.ts': app(`
+      import { OFTEN, Rare } from './limits';
+      @Controller() export class Routes {
+        @Rare @Get('rare') rare() {}
+        @Throttle(OFTEN) @Get('often') often() {}
+      }`),
+  });
+  expect(rows).toEqual([
+    ['Routes.rare', 'default 1 per 2w', 'default 1 per 2w'],
+    ['Routes.often', 'default 9 per 5s', 'default 9 per 5s'],
+  ]);
+  expect(text('app.module.ts')).toContain("@RateLimit({ window: '5s', limit: 9 })");
+});
+
+it('a method with the name of a helper is no use of the helper', async () => {
+  const { printed, isSame, text } = await migrated({
+    'app.module.ts': app(`
+      import { weeks } from '@nestjs/throttler';
+      @Controller() export class Routes {
+        @Throttle({ default: { limit: 2, ttl: weeks(1) } }) @Get('weeks') weeks() {}
+      }`),
+  });
+  expect(printed).not.toContain('it is still imported');
+  expect(isSame).toBe(true);
+  expect(text('app.module.ts')).not.toContain('@nestjs/throttler');
+});
+
+it('a function for the ttl becomes one whose parameter has a type, which strict requires', async () => {
+  const { text } = await migrated({
+    'app.module.ts': app(`
+      @Controller() export class Routes {
+        @Throttle({ default: { limit: 2, ttl: async () => 4000 } }) @Get() get() {}
+      }`),
+  });
+  expect(text('app.module.ts')).toContain('window: async (context: ExecutionContext) => `');
+  expect(text('app.module.ts')).toMatch(
+    /import \{[^}]*\btype ExecutionContext\b[^}]*\} from '@nestjs\/common'/,
+  );
+});
