@@ -122,6 +122,15 @@ describe('a customer who calls because of a 429', () => {
     expect(JSON.stringify(app.logs.ours())).not.toContain(ANN);
   });
 
+  it('is logged with the whole author if this is an email address', async () => {
+    const app = await start();
+    const id = await deniedId(app);
+    await app.limits.explain(id, { by: 'support@example.com' });
+    expect(app.logs.ours().map(({ message }) => message)).toContain(
+      `An explanation of the denial ${id} was requested by "support@example.com".`,
+    );
+  });
+
   it('is not explained where denials are not recorded', async () => {
     const app = await start({ dashboard: { explain: false } });
     const id = await deniedId(app);

@@ -1,6 +1,6 @@
 import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { hostname } from 'node:os';
-import { shown } from '../../contracts/shown.js';
+import { escaped } from '../../contracts/shown.js';
 import type { SourcedRule } from '../../contracts/rule-source.js';
 import { readOptions } from '../../contracts/options.js';
 import { rejectConfig } from '../../contracts/rate-limit-config.error.js';
@@ -53,7 +53,7 @@ export class Explanations implements OnModuleInit {
     const { by } = readOptions('explain', options, { by: AUTHOR });
     const id = checkedId(given);
     if (!this.processes.collector.denials) rejectConfig(OFF);
-    this.logger.log(`An explanation of the denial ${id} was requested by ${shown(by)}.`);
+    this.logger.log(`An explanation of the denial ${id} was requested by "${escaped(by)}".`);
     const until = performance.now() + LONGEST_MS;
     const denial = this.own(id) ?? (await this.ofOthers(id, until));
     if (typeof denial === 'string') return { id, problem: denial, rules: [] };
