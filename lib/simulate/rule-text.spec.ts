@@ -30,6 +30,7 @@ describe('a rule of the command line', () => {
     ['100/1m gcra burst', 'got "burst"; allowed: option=value'],
     ['100/1m gcra per=instance', '.per: has no effect in a simulation; remove it'],
     ['100/1m gcra alerts=0.8', '.alerts: has no effect in a simulation; remove it'],
+    ['100/1m gcra share=true', '--rule "100/1m gcra share=true".share: cannot be simulated; remove it'],
     ['100/1m concurrency', 'algorithm: got "concurrency", which counts requests at the same time'],
     [
       '100/365d sliding-window-cells cells=1000',

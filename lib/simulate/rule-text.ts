@@ -56,6 +56,7 @@ export function fieldsOf(text: string, what: string): RuleText {
     const [, name, value] = /^([^=]+)=(.+)$/s.exec(word) ?? [];
     const path = `${what} "${text}"`;
     if (!name || !value) rejectConfig(`${path}: got "${word}"; allowed: option=value`);
+    if (name === 'share') rejectConfig(`${path}.share: cannot be simulated; remove it`);
     if (WITHOUT_EFFECT.includes(name)) {
       rejectConfig(`${path}.${name}: has no effect in a simulation; remove it`);
     }

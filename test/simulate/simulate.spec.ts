@@ -188,6 +188,14 @@ describe('npx nestjs-redis-rate-limit simulate', () => {
     expect(await result(join(folder, 'odd.json'), ...RULE, ...map)).toMatchObject({ requests: 1 });
   });
 
+  it('asks for another --format, not for a --map, if no line has the format', async () => {
+    const csv = write('other.csv', 'time;ip\n2025-10-10T00:00:00Z;203.0.113.7\n');
+    const read = simulate(csv, '--format', 'combined', ...RULE);
+    await expect(read).rejects.toThrow(
+      /\(not a line of this format\); no line has this format; check --format\s*$/,
+    );
+  });
+
   it('suggests limits that a replay confirms', async () => {
     const { suggestions } = await result(log, '--suggest', '1%', '--rule', '30/1m');
     expect(suggestions).toHaveLength(7);

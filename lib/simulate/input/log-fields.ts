@@ -195,6 +195,7 @@ const EARLIEST = 946_684_800e6;
 
 /** Returns the fields of a line as text, and the `--map` that reads the missing ones. */
 export function fieldsFound(fields: readonly NamedField[], missing: readonly string[]): string {
+  if (fields.length === 0) return 'no line has this format; check --format';
   const names = fields.slice(0, MOST_LISTED).map(([name]) => name);
   const more = fields.length > MOST_LISTED ? ` and ${fields.length - MOST_LISTED} more` : '';
   const map = missing
