@@ -153,10 +153,16 @@ class GraphqlExchange extends Exchange {
     const connection = req?.subscriptions ? req : this.graphql;
     const disconnected = this.disconnected();
     const controller = new AbortController();
-    const abort = (): void => controller.abort(hungUp());
-    if (!followMercurius(pubsub, abort) && !followConnection(connection, abort)) return disconnected;
+    let unheard: (() => void) | undefined;
+    const abort = (): void => {
+      unheard?.();
+      controller.abort(hungUp());
+    };
+    const isOfPubsub = followMercurius(pubsub, abort);
+    if (!isOfPubsub && !followConnection(connection, abort)) return disconnected;
     if (disconnected?.aborted) abort();
-    else if (disconnected) onAbort(disconnected, abort);
+    else unheard = disconnected && onAbort(disconnected, abort);
+    if (isOfPubsub) this.onEnd(() => unheard?.()); // A client may use its id again: Mercurius closes only the last one then.
     return controller.signal;
   }
 

@@ -1,5 +1,6 @@
 import { Query, Resolver, Subscription } from '@nestjs/graphql';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { setTimeout } from 'node:timers/promises';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { PubSub } from 'graphql-subscriptions';
 import { WebSocket } from 'ws';
 import { RateLimit } from '../../lib/index.js';
@@ -20,6 +21,12 @@ class Late {
   @Subscription(() => String)
   async ticks() {
     await late.gate.pass();
+    return late.pubsub.asyncIterableIterator('ticks');
+  }
+
+  @RateLimit({ name: 'brief', limit: 1, algorithm: 'concurrency', by: 'everyone', maxWait: '20ms' })
+  @Subscription(() => String)
+  brief() {
     return late.pubsub.asyncIterableIterator('ticks');
   }
 }
@@ -83,6 +90,44 @@ describe.each(GRAPHQL)('a client that uses the id of a subscription again, on $t
     const first = await admitted(() => app.subscribe('subscription { ticks }'));
     const second = await admitted(() => app.subscribe('subscription { ticks }'), 2);
     expect([first.errors, second.errors]).toEqual([[], []]);
+  });
+});
+
+describe.each(GRAPHQL)('a client whose subscriptions wait and are denied, on $title', (setup) => {
+  it('leaves nothing of them on its connection, whatever their ids are', async () => {
+    const app = await startGraphql(setup, {}, Late);
+    running.add(app);
+    const holder = app.subscribe('subscription { brief }');
+    await until(async () => {
+      await late.pubsub.publish('ticks', { brief: 'tick' });
+      return holder.received.length > 0;
+    }, 'the permit to be held');
+    const socket = new WebSocket(`ws://127.0.0.1:${app.port}/graphql`, 'graphql-transport-ws');
+    let isReady = false;
+    let denied = 0;
+    socket.on('message', (text: Buffer) => {
+      const { type } = JSON.parse(text.toString()) as { type: string };
+      if (type === 'connection_ack') isReady = true;
+      if (type === 'error' || type === 'complete') denied += 1;
+    });
+    const send = (message: object) => socket.send(JSON.stringify(message));
+    socket.on('open', () => send({ type: 'connection_init' }));
+    await until(() => isReady, 'the connection');
+    for (let nth = 1; nth <= 30; nth += 1) {
+      send({ id: '1', type: 'subscribe', payload: { query: 'subscription { brief }' } });
+      await until(() => denied === nth, 'the denial');
+    }
+    send({ type: 'ping' });
+    await setTimeout(50);
+    const aborts = jest.spyOn(AbortController.prototype, 'abort');
+    try {
+      socket.terminate();
+      await until(() => aborts.mock.calls.length > 0, 'the end of the connection');
+      await setTimeout(50);
+      expect(aborts.mock.calls.length).toBeLessThan(5);
+    } finally {
+      aborts.mockRestore();
+    }
   });
 });
 
