@@ -123,6 +123,8 @@ const RIGHT: readonly string[] = [
   `RateLimit({ limit: 5, algorithm: 'concurrency', lease: '10s' })`,
   `RateLimit({ window: '1m', limit: 5, block: 'manual' })`,
   `RateLimit({ window: () => '1m', limit: async (context) => context.getArgs().length })`,
+  `RateLimit({ window: (context) => (context.getType() === 'ws' ? '1m' : '1h'), limit: 5 })`,
+  `RateLimit({ window: async (context) => context.getClass().name, limit: (context) => context.getArgs().length, algorithm: 'gcra', burst: 4 })`,
   `RateLimit({ window: '1m', limit: 5, by: ['ip', (context) => context.getClass().name] })`,
   `RateLimit({ window: '1m', limit: 5, cost: 3, settle: (result: { usage: number }) => result.usage, onError: 'refund' })`,
   `RateLimit('1m', 5, 'gcra', { settle: (result: { usage: number | null }, _context, total) => result.usage ?? total })`,

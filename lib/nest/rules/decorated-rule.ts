@@ -106,6 +106,13 @@ type CheckedFields<Given> = Documented<
   keyof Given,
   AlgorithmOf<Given> extends infer Name extends AlgorithmName ? OptionsOf<Name> : unknown
 > & {
+  // The compiler does not know the type of a field beside a function whose parameters have no types, nor of the function.
+  readonly window?: Given extends { readonly window: infer Window }
+    ? unknown extends Window
+      ? RouteRuleFields['window']
+      : unknown
+    : unknown;
+} & {
   readonly [Field in keyof Given]: object extends Pick<Given, Field>
     ? Given[Field]
     : CheckedField<Given, Field, AlgorithmOf<Given>>;
