@@ -39,7 +39,7 @@ export class HandlerEnhancers implements OtherTransports {
   private guarded: string | undefined;
 
   constructor(
-    @Inject(Guards) private readonly guards: Guards,
+    @Inject(Guards) guards: Guards,
     @Inject(ModulesContainer) modules: ModulesContainer,
     @Inject(DeclaredRules) private readonly declared: DeclaredRules,
     @Inject(REGISTERS_FILTER) private readonly registersFilter: boolean,
@@ -55,6 +55,7 @@ export class HandlerEnhancers implements OtherTransports {
     this.connections = new Connections(guards, modules);
     for (const { type, isController } of declaredClasses(modules)) this.wire(type, isController);
     if (this.isObserving) config.addGlobalInterceptor(HANDLER_INTERCEPTOR);
+    if (this.guarded !== undefined) guards.provide();
   }
 
   exchangeOf(context: ExecutionContext): Exchange {
@@ -98,7 +99,7 @@ export class HandlerEnhancers implements OtherTransports {
       if (isAdded || kind === 'connection') this.guarded ??= type.name;
       if (!isAdded) continue;
       const target = isMixed ? handler : type; // Nest runs no global guard and no global filter for these.
-      addGuard(target, this.guards);
+      addGuard(target);
       if (this.registersFilter) addFilter(target, type);
     }
   }

@@ -48,6 +48,12 @@ export class Guards {
     return [type, handler].flatMap(guardsOn).some((guard) => this.isOurs(guard));
   }
 
+  /** Provides the guard that `addGuard` adds to handlers, in every module. */
+  provide(): void {
+    const provider = { provide: HandlerGuard, useValue: new HandlerGuard(this) };
+    for (const module of this.modules.values()) module.addInjectable(provider, 'guard');
+  }
+
   private isOurs(guard: unknown): boolean {
     const instance: unknown = typeof guard === 'function' ? guard.prototype : guard;
     return guard === this.guard || guard === RateLimitGuard || instance instanceof RateLimitGuard;
@@ -56,22 +62,24 @@ export class Guards {
 
 const GUARDS = '__guards__';
 
-/** The guard of the application where Nest runs no global guards: in gateways of Nest 11, and in hybrid applications. */
+/**
+ * The guard of the application where Nest runs no global guards: in gateways of Nest 11, and in hybrid applications.
+ * Handlers have its class, since they can be part of several applications: Nest finds the instance in the module of each.
+ */
 class HandlerGuard implements CanActivate {
-  constructor(private readonly guards: Guards) {}
+  constructor(private readonly guards?: Guards) {}
 
   canActivate(context: ExecutionContext): ReturnType<CanActivate['canActivate']> {
-    return this.guards.ours?.canActivate(context) ?? true;
+    return this.guards?.ours?.canActivate(context) ?? true;
   }
 }
 
 /** Returns the guards that the application adds to a class or handler. */
 export function guardsOn(target: object): readonly unknown[] {
-  return enhancersOf(target, GUARDS).filter((guard) => !(guard instanceof HandlerGuard));
+  return enhancersOf(target, GUARDS).filter((guard) => guard !== HandlerGuard);
 }
 
 /** Adds the application's guard to a class or handler, before Nest reads which guards it has. */
-export function addGuard(target: object, guards: Guards): void {
-  // The guard of another application that has the same class is replaced.
-  Reflect.defineMetadata(GUARDS, [new HandlerGuard(guards), ...guardsOn(target)], target);
+export function addGuard(target: object): void {
+  Reflect.defineMetadata(GUARDS, [HandlerGuard, ...guardsOn(target)], target);
 }
