@@ -3,11 +3,12 @@ import { type Client, Clients } from './clients.js';
 
 function open(maxSize: number) {
   const dropped: Client[] = [];
-  const clients = new Clients({
-    ...{ rules: 1, maxSize },
-    measure: () => 1,
-    onDropped: (client) => dropped.push(client),
-  });
+  const clients = new Clients(
+    1,
+    maxSize,
+    () => 1,
+    (client) => dropped.push(client),
+  );
   return { clients, dropped };
 }
 

@@ -87,17 +87,13 @@ export async function simulate(options: SimulateOptions, progress: Progress) {
   const times: number[][] = [];
   let [now, requests, withoutSubject, late, latestBy, from, dropped] = [0, 0, 0, 0, 0, -1, 0];
   let busiest: Pick<Client, 'key' | 'requests'> = { key: '', requests: 0 };
-  const clients = new Clients({
-    rules: rules.length,
-    maxSize: options.maxClients,
-    measure: ({ counters }) =>
-      counters.reduce((size, counter, index) => size + counter.measure(rules[index]!, now), 1),
-    onDropped: (client: Client) => {
-      dropped += 1;
-      if (client.requests > busiest.requests) busiest = client;
-      tallies.forEach((tally, index) => tally.addClient(client, client.counters[index]!.denied));
-      if (client.times) times.push(client.times);
-    },
+  const sizeOf = ({ counters }: Client) =>
+    counters.reduce((size, counter, index) => size + counter.measure(rules[index]!, now), 1);
+  const clients = new Clients(rules.length, options.maxClients, sizeOf, (client) => {
+    dropped += 1;
+    if (client.requests > busiest.requests) busiest = client;
+    tallies.forEach((tally, index) => tally.addClient(client, client.counters[index]!.denied));
+    if (client.times) times.push(client.times);
   });
   const read = (bytes: number): void => progress.read(bytes);
   const files = options.files.map((path) => new LogFile(path, options, read));
