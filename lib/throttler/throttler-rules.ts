@@ -59,7 +59,7 @@ export class ThrottlerRuleCache {
 
   /**
    * @param ttl milliseconds
-   * @param blockDuration milliseconds; 0 is `ttl`, as in throttler's guard
+   * @param blockDuration milliseconds; 0 is no block
    * @throws RateLimitConfigError if a number or the name is invalid
    */
   of(name: string, ttl: number, limit: number, blockDuration: number): ReturnType<typeof this.make> {
@@ -67,7 +67,7 @@ export class ThrottlerRuleCache {
     return entryOf(this.cached, key, () => {
       readOptions('increment', { ttl, limit, blockDuration, throttlerName: name }, THROTTLER_ARGUMENTS);
       if (this.cached.size === MOST_RULES) this.cached.clear();
-      return this.make(name, ttl, Math.min(Math.floor(limit), UNLIMITED), blockDuration || ttl);
+      return this.make(name, ttl, Math.min(Math.floor(limit), UNLIMITED), blockDuration);
     });
   }
 
@@ -76,7 +76,7 @@ export class ThrottlerRuleCache {
     const { algorithm } = this;
     const window = milliseconds(ttl);
     const counter = { name, algorithm, limit, window } as Rule;
-    const rule: Rule = { ...counter, block: milliseconds(blockDuration) };
+    const rule: Rule = blockDuration > 0 ? { ...counter, block: milliseconds(blockDuration) } : counter;
     const named = { name: `${name.slice(0, 56)}#window` };
     const windowOf: Rule = { ...named, algorithm: 'fixed-window', limit: UNLIMITED, window, mode: 'shadow' };
     return {
@@ -87,7 +87,7 @@ export class ThrottlerRuleCache {
       /** The limit of both: an integer, at most that of a rule. */
       limit,
       /** Whether a block ends before the counted requests expire. The storage of throttler deletes them then. */
-      forgets: blockDuration < ttl,
+      forgets: blockDuration > 0 && blockDuration < ttl,
     };
   }
 }

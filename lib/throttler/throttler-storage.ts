@@ -84,7 +84,7 @@ export interface ThrottlerRecord {
   timeToExpire: number;
   /** Whether the request is denied. */
   isBlocked: boolean;
-  /** Seconds until the block ends; 0 without a block. */
+  /** Seconds until a denied client is allowed again; 0 for a request that is allowed. */
   timeToBlockExpire: number;
 }
 
@@ -120,7 +120,7 @@ export class RateLimitThrottlerStorage implements OnApplicationBootstrap, OnAppl
    * @param key the subject, as `generateKey` returns it
    * @param ttl milliseconds above 0, up to 366 days
    * @param limit requests per `ttl`, from 0; a fraction is rounded down, and above 1,000,000,000 counts as that
-   * @param blockDuration milliseconds, up to 366 days; 0 is `ttl`
+   * @param blockDuration milliseconds, up to 366 days; 0 is no block: a request is allowed when the window has room
    * @param throttlerName name of the throttler
    * @throws RateLimitConfigError if a number or the name is invalid
    * @throws RateLimitUnavailableException if Redis cannot decide and `onStoreError` is `'deny'`
@@ -136,11 +136,10 @@ export class RateLimitThrottlerStorage implements OnApplicationBootstrap, OnAppl
     const rules = this.rules.of(throttlerName, ttl, limit, blockDuration);
     const decision = await limiter.consume(rules.all, key);
     if (decision.fallback === 'deny') throw new RateLimitUnavailableException(decision);
-    const block = blockDuration || ttl;
     // A first denial starts the block, which then ends before the counted requests would expire.
-    const startsBlock = rules.forgets && (decision.retryAfterMs ?? 0) >= block;
+    const startsBlock = rules.forgets && (decision.retryAfterMs ?? 0) >= blockDuration;
     if (startsBlock && !decision.allowed) await limiter.reset(rules.counter, key).catch(() => false);
-    return recordOf(decision, ttl, rules.limit, block);
+    return recordOf(decision, ttl, rules.limit, blockDuration);
   }
 
   /** @internal */
@@ -190,6 +189,8 @@ function recordOf(decision: Decision, ttl: number, limit: number, block: number)
   const timeToExpire = seconds(window!.resetAfterMs || ttl);
   if (decision.allowed)
     return { totalHits: limit - remaining, timeToExpire, isBlocked: false, timeToBlockExpire: 0 };
-  const timeToBlockExpire = seconds(Math.min(retryAfterMs ?? block, block));
+  const timeToBlockExpire = seconds(
+    block > 0 ? Math.min(retryAfterMs ?? block, block) : (retryAfterMs ?? ttl),
+  );
   return { totalHits: limit + 1, timeToExpire, isBlocked: true, timeToBlockExpire };
 }

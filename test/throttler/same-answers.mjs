@@ -15,7 +15,7 @@ const own = new ThrottlerStorageService();
 const throttlers = fc.record({
   ttl: fc.integer({ min: 1, max: 12 }).map((count) => count * 1000),
   limit: fc.integer({ min: 1, max: 4 }),
-  block: fc.integer({ min: 1, max: 20 }).map((count) => count * 800),
+  block: fc.integer({ min: 0, max: 20 }).map((count) => count * 800),
 });
 const gap = fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 9000 }));
 const gaps = fc.array(gap, { minLength: 40, maxLength: 80 });

@@ -81,6 +81,19 @@ describe('RateLimitThrottlerStorage', () => {
     await storage.onApplicationShutdown();
   });
 
+  it.each(Object.entries(STORES))('a blockDuration of 0 is no block (%s)', async (_kind, open) => {
+    let now = NOON;
+    const storage = new RateLimitThrottlerStorage({ store: await open(() => now), prefix: uniquePrefix() });
+    const hit = () => storage.increment('ann', 10_000, 2, 0, 'default');
+    await hit();
+    now += 4000;
+    await hit();
+    expect(await hit()).toEqual({ totalHits: 3, timeToExpire: 6, isBlocked: true, timeToBlockExpire: 6 });
+    now += 6000;
+    expect(await hit()).toMatchObject({ totalHits: 2, isBlocked: false, timeToBlockExpire: 0 });
+    await storage.onApplicationShutdown();
+  });
+
   it.each(['sliding-window-counter', 'sliding-window-cells', 'fixed-window', 'gcra'] as const)(
     'counts requests of throttler with the algorithm %s if the option says so',
     async (algorithm) => {
