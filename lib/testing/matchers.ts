@@ -1,3 +1,4 @@
+import { shown as shownValue } from '../contracts/shown.js';
 import type { Decision, RuleDecision } from '../contracts/decision.js';
 import { fieldsIn } from '../contracts/fields.js';
 import { parseDuration, type Duration } from '../contracts/duration.js';
@@ -61,7 +62,7 @@ async function denialIn(received: unknown) {
   const status = typeof value.status === 'number' ? value.status : value.statusCode;
   if (received instanceof Promise) throw new TypeError('toBeRateLimited: got a promise; await it');
   if (typeof status !== 'number')
-    throw new TypeError(`toBeRateLimited: got ${typeof received}; allowed: ${ALLOWED}`);
+    throw new TypeError(`toBeRateLimited: got ${shownValue(received)}; allowed: ${ALLOWED}`);
   const seconds = headerOf(value.headers, 'retry-after');
   return {
     shown: `a response with status ${status}`,

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import { Controller, Get, HttpException, Inject, Res } from '@nestjs/common';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { Controller, Get, HttpException, Inject, Res, Logger } from '@nestjs/common';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import {
   RateLimitExceededException,
   RateLimitModule,
@@ -118,6 +118,17 @@ describe.each(FRAMEWORKS)('a denial that a handler throws on %s', (framework) =>
     expect(JSON.parse(answer.body)).toMatchObject({ 'violated-policies': ['mail'] });
     expect(limitHeaders(answer)).toEqual(MAIL_HEADERS);
     expect(answer.logs).toContainEqual({ level: 'error', message: expect.stringContaining('`body` failed') });
+  });
+
+  it.each([
+    [null, 'got null; allowed: a string or an object'],
+    [429, 'got 429; allowed: a string or an object'],
+  ])('the log has the value %s that the option `body` returned', async (value, message) => {
+    const error = jest.spyOn(Logger.prototype, 'error');
+    await answerOf('/plain', { body: (() => value) as never });
+    const [[, cause]] = error.mock.calls as unknown as [[string, Error]];
+    error.mockRestore();
+    expect(cause.message).toBe(message);
   });
 
   it('a denial that a handler throws keeps the body that the handler set', async () => {

@@ -61,7 +61,8 @@ describe('toBeRateLimited', () => {
   });
 
   it('toBeRateLimited throws for a value that is no response, decision or exception', async () => {
-    await expect(match('429')).rejects.toThrow('toBeRateLimited: got string; allowed: a response of fetch');
+    await expect(match('429')).rejects.toThrow('toBeRateLimited: got "429"; allowed: a response of fetch');
+    await expect(match(null)).rejects.toThrow('toBeRateLimited: got null; allowed: a response of fetch');
     await expect(match(Promise.resolve(denied))).rejects.toThrow('toBeRateLimited: got a promise; await it');
   });
 

@@ -1,5 +1,6 @@
 import { Logger, type ExecutionContext, Inject, Injectable, type ArgumentsHost } from '@nestjs/common';
 import type { Decision } from '../../contracts/decision.js';
+import { shown } from '../../contracts/shown.js';
 import { nestBody, problemDetails, unavailableDetails, type ProblemDetails } from '../../http/problem.js';
 import type { RateLimitModuleOptions } from '../rate-limit.options.js';
 import { HttpAdapterHost } from '@nestjs/core';
@@ -41,7 +42,7 @@ export function withoutStack<Result>(create: () => Result): Result {
 function checkedBody(body: unknown): string | object {
   if (typeof body === 'string') return body;
   if (typeof body !== 'object' || body === null)
-    throw new TypeError(`got ${typeof body}; allowed: a string or an object`);
+    throw new TypeError(`got ${shown(body)}; allowed: a string or an object`);
   JSON.stringify(body);
   return body;
 }
