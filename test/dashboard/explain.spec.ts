@@ -114,7 +114,9 @@ describe('a customer who calls because of a 429', () => {
     const app = await start();
     const id = await deniedId(app);
     await expect(app.limits.explain(id, { by: '' })).rejects.toThrow('by: got ""');
-    await expect(app.limits.explain('short', BY)).rejects.toThrow('explain: this is not the id of a denial');
+    await expect(app.limits.explain('short', BY)).rejects.toThrow(
+      'explain: got "short"; allowed: the id of a denial, which has 12 characters',
+    );
     await app.limits.explain(id, BY);
     expect(app.logs.ours().map(({ message }) => message)).toContain(
       `An explanation of the denial ${id} was requested by "support".`,

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { escaped } from '../../contracts/shown.js';
 import type { SourcedRule } from '../../contracts/rule-source.js';
 import { readOptions } from '../../contracts/options.js';
-import { rejectConfig } from '../../contracts/rate-limit-config.error.js';
+import { rejectConfig, rejectValue } from '../../contracts/rate-limit-config.error.js';
 import { denialIds, hasWritten } from '../../limiter/denial-id.js';
 import type { Explanation, ExplainedRule, RecordedRequests } from '../../nest/explanation.js';
 import { AUTHOR } from '../../live/change-options.js';
@@ -133,7 +133,7 @@ const NOTHING: RecordedRequests = { share: 1, isWhole: true, requests: [] };
 function checkedId(given: unknown): string {
   const [, id] = /^\s*#?([\w-]{12})\s*$/.exec(String(given)) ?? [];
   if (id !== undefined) return id;
-  rejectConfig('explain: this is not the id of a denial; an id has 12 characters, such as q7Xk0aV3mJtE');
+  rejectValue('explain', given, 'the id of a denial, which has 12 characters, such as "q7Xk0aV3mJtE"');
 }
 
 function sentRule(recorded: RecordedResult): ExplainedRule<string> {
