@@ -1,4 +1,13 @@
-import { Controller, Get, Injectable, UseGuards, type CanActivate, type Type } from '@nestjs/common';
+import {
+  Controller,
+  Get,
+  Injectable,
+  Module,
+  UseGuards,
+  type CanActivate,
+  type Provider,
+  type Type,
+} from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { RateLimit, RateLimitGuard, RateLimitModule } from '../../lib/index.js';
@@ -130,6 +139,24 @@ describe('@RateLimit on a method that no guard reaches stops the application', (
     const options = { provide: 'GqlModuleOptions', useValue: { fieldResolverEnhancers: ['guards'] } };
     const metadata = { imports: [withRules()], providers: [Resolver, options] };
     await startApp(metadata, { framework: 'express' });
+  });
+
+  it('@RateLimit on a field resolver stops the application if guards run for fields of another GraphQL server only', async () => {
+    const Resolver = provider();
+    decorate(Resolver, 'send', 'graphql:resolve_property');
+    const moduleOf = (...providers: Provider[]) => {
+      @Module({ providers })
+      class Part {}
+      return Part;
+    };
+    const own = moduleOf(Resolver);
+    const server = (useValue: object) => moduleOf({ provide: 'GqlModuleOptions', useValue });
+    const guarded = { fieldResolverEnhancers: ['guards'] };
+    const withServers = (...options: object[]) => ({ imports: [withRules(), own, ...options.map(server)] });
+    const unguarded = withServers({ include: [own] }, guarded);
+    expect(await refusalToStart(unguarded)).toContain("set fieldResolverEnhancers: ['guards']");
+    const others = withServers({ ...guarded, include: [own] }, { include: [moduleOf()] });
+    await startApp(others, { framework: 'express' });
   });
 
   it('@RateLimit stops the application when the guard is not registered and on no route', async () => {

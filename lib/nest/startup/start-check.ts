@@ -1,4 +1,4 @@
-import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { Inject, Injectable, type OnApplicationBootstrap, type Type } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import { Guards, guardsOn } from './guards.js';
 import { classes, handlersOf, IN_THE_METHOD, isCall, isLimitedClass, type HandlerClass } from './handlers.js';
@@ -111,10 +111,13 @@ export class StartCheck implements OnApplicationBootstrap {
 
   /** Nest runs no guard and no interceptor for a field resolver unless the options of GraphQLModule say so. */
   private checkField(path: string, { type, handler }: HandlerMethod): void {
-    const present = fieldEnhancers(this.modules);
     const endsLate = this.routes.of(type, handler)?.settles === true;
     const needed = endsLate ? ['guards', 'interceptors'] : ['guards'];
-    if (needed.every((each) => present.includes(each))) return;
+    const servers = serversOf(type, this.modules);
+    const run = (each: string): boolean =>
+      servers.length > 0 &&
+      servers.every(({ fieldResolverEnhancers = [] }) => fieldResolverEnhancers.includes(each));
+    if (needed.every(run)) return;
     const list = needed.map((each) => `'${each}'`).join(', ');
     this.problems.push(
       `${path}: no guard runs for a field resolver; set fieldResolverEnhancers: [${list}] in GraphQLModule, or ${IN_THE_METHOD}`,
@@ -122,10 +125,23 @@ export class StartCheck implements OnApplicationBootstrap {
   }
 }
 
-function fieldEnhancers(modules: ModulesContainer): readonly string[] {
-  return [...modules.values()].flatMap(({ providers }) => {
-    const options = providers.get('GqlModuleOptions')?.instance as
-      { readonly fieldResolverEnhancers?: readonly string[] } | undefined;
-    return options?.fieldResolverEnhancers ?? [];
+/** Options of a GraphQLModule. */
+interface GraphqlOptions {
+  readonly fieldResolverEnhancers?: readonly string[];
+  /** The modules whose resolvers it serves: all if there are none. */
+  readonly include?: readonly unknown[];
+}
+
+/** Returns the options of each GraphQLModule that serves a resolver. */
+function serversOf(type: Type, modules: ModulesContainer): readonly GraphqlOptions[] {
+  const all = [...modules.values()];
+  const hosts = all.filter(({ providers }) =>
+    [...providers.values()].some(({ metatype }) => metatype === type),
+  );
+  return all.flatMap(({ providers }) => {
+    const options = providers.get('GqlModuleOptions')?.instance as GraphqlOptions | undefined;
+    const { include = [] } = options ?? {};
+    const isServed = include.length === 0 || hosts.some(({ metatype }) => include.includes(metatype));
+    return options && isServed ? [options] : [];
   });
 }
