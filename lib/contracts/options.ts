@@ -27,8 +27,7 @@ export const MILLISECONDS: OptionCheck = { ...FROM_ONE, allowed: `${FROM_ONE.all
 export const FLAG: OptionCheck = {
   allowed: 'true or false',
   accepts: (value) => typeof value === 'boolean',
-  fix: (value) =>
-    /^(true|false)$/.test(String(value)) ? `write ${String(value)} without quotes` : undefined,
+  fix: (value) => (value === 'true' || value === 'false' ? `write ${value} without quotes` : undefined),
 };
 
 /** Whether a value is an object of flags with these names. */

@@ -50,6 +50,11 @@ describe('bad input for live rules', () => {
       /login"\.window: got 60: write "60s" or "60ms"; allowed: (?!.*function)/,
     ],
     [
+      'an object that cannot be converted to a text',
+      { algorithm: 'gcra', overdraft: { toString: 1 } },
+      /login"\.overdraft: got \{"toString":1\}; allowed: true or false$/,
+    ],
+    [
       'a function in a part of the change',
       { trial: { limit: () => 3 } },
       /login"\.trial\.limit: got a function; plans and live changes have values only$/,

@@ -131,7 +131,7 @@ const NOTHING: RecordedRequests = { share: 1, isWhole: true, requests: [] };
 
 /** @throws RateLimitConfigError if it is not the id of a denial */
 function checkedId(given: unknown): string {
-  const [, id] = /^\s*#?([\w-]{12})\s*$/.exec(String(given)) ?? [];
+  const id = typeof given === 'string' ? /^\s*#?([\w-]{12})\s*$/.exec(given)?.[1] : undefined;
   if (id !== undefined) return id;
   rejectValue('explain', given, 'the id of a denial, which has 12 characters, such as "q7Xk0aV3mJtE"');
 }
